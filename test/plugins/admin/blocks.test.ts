@@ -41,7 +41,7 @@ let forum: PanelForum;
 beforeAll(async () => void (forum = await startPanel([oars, busy, later])));
 afterAll(() => forum?.[Symbol.asyncDispose]());
 
-describe('a listener that keeps the whole server waiting', () => {
+describe('a listener that blocks the whole server', () => {
   it.for([
     ['busy', '/row', rowed.id],
     ['later', '/pull', pulled.id],

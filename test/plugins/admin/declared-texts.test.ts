@@ -62,15 +62,15 @@ const declaredBy = (plugin: Plugin): readonly string[] => [
 const germanOf = (id: string): Readonly<Record<string, string>> =>
   JSON.parse(readFileSync(join(ROOT, 'plugins', id, 'locales/declared/de.json'), 'utf8'));
 
-describe('what plugins declare', () => {
+describe('texts that plugins declare', () => {
   it.each(plugins.map((plugin) => [plugin.id, plugin] as const))(
-    'is all there in German, and no more: %s',
+    'are all translated to German, with none left over: %s',
     (id, plugin) => {
       expect(Object.keys(germanOf(id)).toSorted()).toEqual([...new Set(declaredBy(plugin))].toSorted());
     },
   );
 
-  it('is said in German by each plugin’s own translation, whatever others mean by the same word', async () => {
+  it('are translated by their own plugin, whatever the same text means in others', async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'parley-declared-'));
     await mkdir(join(folder.path, 'locales/declared'), { recursive: true });
     await writeFile(join(folder.path, 'locales/declared/de.json'), JSON.stringify({ Normal: 'Gewöhnlich' }));
@@ -83,7 +83,7 @@ describe('what plugins declare', () => {
   });
 });
 
-describe('the panel of a reader who reads German', () => {
+describe('the panel in German', () => {
   const boats = definePlugin({
     id: 'boats',
     name: 'Boats',
@@ -101,7 +101,7 @@ describe('the panel of a reader who reads German', () => {
   afterAll(() => site[Symbol.asyncDispose]());
   const page = async (path: string): Promise<string> => (await ada.get(path, { accept: 'text/html' })).text;
 
-  it('says what settings are', async () => {
+  it('translates settings', async () => {
     const text = await page('/admin/settings/security');
     expect(text).toContain('<h1>Sicherheit</h1>');
     expect(text).toContain('Kürzestes Passwort');
@@ -109,19 +109,19 @@ describe('the panel of a reader who reads German', () => {
     expect(await page('/admin/settings')).toContain('>Darstellung</a>');
   });
 
-  it('says what plugins are, running or not', async () => {
+  it('translates plugins, running or not', async () => {
     const description = 'Macht aus dem, was Mitglieder schreiben, sicheres HTML.';
     expect(await page('/admin/plugins')).toContain(description);
     await site.app.plugins.disable('markdown');
     expect(await page('/admin/plugins')).toContain(description);
   });
 
-  it('says in English what nobody translated', async () => {
+  it('shows untranslated texts in English', async () => {
     expect(await page('/admin/plugins')).toContain('Boats for everybody.');
     expect(await page('/admin/settings/boats')).toContain('Boats of a member');
   });
 
-  it('tells programs in English', async () => {
+  it('answers API clients in English', async () => {
     const { plugins: listed } = (await ada.get('/admin/plugins', { accept: 'application/json' })).body;
     expect(listed).toContainEqual(expect.objectContaining({ id: 'admin', name: 'Admin panel' }));
   });

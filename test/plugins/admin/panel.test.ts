@@ -58,15 +58,15 @@ const WRITES = [
   '/admin/jobs/retry',
 ];
 
-describe('the panel', () => {
-  it('sends guests to log in and back', async () => {
+describe('the admin panel', () => {
+  it('redirects guests to the login and back', async () => {
     for (const path of READS) {
       const { status, headers } = await forum.client().get(path);
       expect([status, headers.get('location')]).toEqual([303, `/login?return_to=${encodeURIComponent(path)}`]);
     }
   });
 
-  it('answers guests’ programs with 401, and members and moderators with 403', async () => {
+  it('answers API requests of guests with 401, and of members and moderators with 403', async () => {
     for (const path of READS) expect((await forum.client().get(path, json)).status, path).toBe(401);
     for (const name of ['mira', 'otto'] as const) {
       const client = await forum.session(name);
@@ -76,7 +76,7 @@ describe('the panel', () => {
     }
   });
 
-  it('takes changes only with the forgery token', async () => {
+  it('accepts changes only with a CSRF token', async () => {
     const ada = await forum.session('ada');
     for (const path of WRITES) {
       const answer = await ada.post(path, { id: 'boats' }, { ...json, 'x-csrf-token': 'wrong' });
@@ -84,7 +84,7 @@ describe('the panel', () => {
     }
   });
 
-  it('shows its own navigation around every page, those of other plugins too, and says where one is', async () => {
+  it('wraps every page in its navigation, those of other plugins too, and marks the current one', async () => {
     const ada = await forum.session('ada');
     const { status, text } = await ada.get('/admin/boats');
     expect(status).toBe(200);
@@ -95,7 +95,7 @@ describe('the panel', () => {
     expect((await ada.get('/admin/settings/api')).text).toMatch(/href="\/admin\/settings" aria-current="page"/);
   });
 
-  it('says on its first page which plugin refuses everything it should check, with the switch to turn it off', async () => {
+  it('reports on its first page which plugin refuses all that it should check, with a button to disable it', async () => {
     const ada = await forum.session('ada');
     const refused = await ada.post('/rafts', {}, json);
     expect([refused.status, refused.headers.get('retry-after'), refused.body.error]).toEqual([
@@ -118,7 +118,7 @@ describe('the panel', () => {
     ).toContainEqual(expect.objectContaining({ refusing: true }));
   });
 
-  it('collects tiles; one that fails does not take the others with it', async () => {
+  it('collects tiles, and one that fails does not affect the others', async () => {
     const ada = await forum.session('ada');
     const { body } = await ada.get('/admin', json);
     expect(body.tiles).toContainEqual({ label: 'Boats', href: '/admin/boats', text: '<12>', state: 'good' });
@@ -129,7 +129,7 @@ describe('the panel', () => {
 });
 
 describe('/admin/plugins', () => {
-  it('switches plugins off and on while the server runs, and names what stops with them', async () => {
+  it('disables and enables plugins at run time, and lists what stops with them', async () => {
     const ada = await forum.session('ada');
     const off = await ada.post('/admin/plugins/disable', { id: 'boats' }, json);
     expect([off.status, off.body]).toEqual([200, { success: true, stopped: ['boats'] }]);
@@ -143,7 +143,7 @@ describe('/admin/plugins', () => {
     );
   });
 
-  it('keeps on what the panel needs, and knows no unknown plugin', async () => {
+  it('refuses to disable what the panel needs, and to change unknown plugins', async () => {
     const ada = await forum.session('ada');
     for (const id of ['admin', 'web', 'accounts'])
       expect((await ada.post('/admin/plugins/disable', { id }, json)).status).toBe(409);
@@ -151,7 +151,7 @@ describe('/admin/plugins', () => {
     expect((await ada.post('/admin/plugins/enable', {}, json)).status).toBe(400);
   });
 
-  it('shows what each costs, and lets what was set aside run again', async () => {
+  it('shows what each plugin costs, and releases quarantined tasks', async () => {
     const ada = await forum.session('ada');
     for (let visit = 0; visit < 6; visit++) await ada.get('/admin');
     const boatsNow = async (): Promise<{ task: string; quarantined: boolean; lastError: string }[]> =>
@@ -169,7 +169,7 @@ describe('/admin/plugins', () => {
 });
 
 describe('/admin/users', () => {
-  it('shows what other plugins know of members, asked once for a page; a column that fails is left out', async () => {
+  it('shows other plugins’ columns, loaded once per page, without any that fails', async () => {
     const ada = await forum.session('ada');
     berthsAsked.length = 0;
     const { users } = (await ada.get('/admin/users', json)).body as {
@@ -186,7 +186,7 @@ describe('/admin/users', () => {
     expect(text).not.toContain('Leak');
   });
 
-  it('finds members by name or e-mail and by group', async () => {
+  it('finds members by name, e-mail address and group', async () => {
     const ada = await forum.session('ada');
     const names = async (query: string): Promise<string[]> =>
       (await ada.get(`/admin/users${query}`, json)).body.users.map((user: { username: string }) => user.username);
@@ -198,7 +198,7 @@ describe('/admin/users', () => {
     expect(await names('?page=2')).toEqual([]);
   });
 
-  it('gives programs as many as they ask for, and says whether more follow', async () => {
+  it('returns as many members as API clients request, and whether more follow', async () => {
     const ada = await forum.session('ada');
     const part = async (query: string): Promise<unknown> => {
       const { users, count, hasMore } = (await ada.get(`/admin/users?${query}`, json)).body;
@@ -211,7 +211,7 @@ describe('/admin/users', () => {
       expect((await ada.get(`/admin/users?${query}`, json)).status, query).toBe(400);
   });
 
-  it('moves a member, who is logged out by it', async () => {
+  it('changes the group of a member, which logs them out', async () => {
     const [ada, mira] = [await forum.session('ada'), await forum.session('mira')];
     const group = forum.accounts.otto.groupId;
     const answer = await ada.post('/admin/users/save', { id: forum.accounts.mira.id, group_id: group }, json);
@@ -249,7 +249,7 @@ describe('/admin/users', () => {
     expect((await ada.post('/admin/users/end-sessions', { id: 'nobody' }, json)).status).toBe(404);
   });
 
-  it('does not let administrators lock themselves out, and knows no unknown member, group or status', async () => {
+  it('keeps administrators from locking themselves out, and refuses unknown members, groups and statuses', async () => {
     const ada = await forum.session('ada');
     const save = async (body: object): Promise<number> => (await ada.post('/admin/users/save', body, json)).status;
     expect(await save({ id: forum.accounts.ada.id, group_id: forum.accounts.mira.groupId })).toBe(400);
@@ -262,7 +262,7 @@ describe('/admin/users', () => {
     expect([shown.status, shown.text.includes('names no group that members can be in')]).toEqual([400, true]);
   });
 
-  it('leaves one of two administrators who take the rights from each other at the same moment', async () => {
+  it('leaves one of two administrators who take each other’s rights away at once', async () => {
     const { ada, mira } = forum.accounts;
     const accounts = forum.app.service(Accounts);
     await accounts.setGroup(mira.id, ada.groupId);
@@ -280,7 +280,7 @@ describe('/admin/users', () => {
 });
 
 describe('/admin/jobs', () => {
-  it('reports durable work, and puts failed work back', async () => {
+  it('lists durable jobs, and requeues failed ones', async () => {
     const ada = await forum.session('ada');
     expect((await ada.get('/admin/jobs', json)).body).toMatchObject({ success: true, jobs: expect.any(Array) });
     expect((await ada.post('/admin/jobs/retry', { listener: 'boats/job:none' }, json)).body).toEqual({

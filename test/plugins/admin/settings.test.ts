@@ -42,7 +42,7 @@ const stored = (key: string): boolean =>
 const page = async (): Promise<string> => (await ada.get('/admin/settings/boats')).text;
 
 describe('/admin/settings', () => {
-  it('lists every group with what is in it', async () => {
+  it('lists every group with its settings', async () => {
     const { text } = await ada.get('/admin/settings');
     expect(text).toContain('<a href="/admin/settings/boats">Boats</a>');
     expect(text).toContain('Name of the boat');
@@ -51,7 +51,7 @@ describe('/admin/settings', () => {
     expect((await ada.get('/admin/settings/hidden')).status).toBe(404);
   });
 
-  it('finds pages of the panel by words of their names in the language of whoever asks', async () => {
+  it('finds pages of the panel by words of their names in the viewer’s language', async () => {
     const german = await forum.session('ada', { 'accept-language': 'de' });
     const find = async (client: Client, q: string): Promise<readonly string[]> =>
       [...(await client.get(`/admin/settings?q=${q}`)).text.matchAll(/<li><a class="button" href="([^"]*)"/g)].map(
@@ -62,7 +62,7 @@ describe('/admin/settings', () => {
     expect(await find(ada, 'hintergrund')).toEqual([]);
   });
 
-  it('finds settings by words of their names, labels, descriptions and groups, and leads to their fields', async () => {
+  it('finds settings by words of their names, labels, descriptions and groups, and links to their fields', async () => {
     const find = async (q: string): Promise<readonly (string | undefined)[]> =>
       [
         ...(await ada.get(`/admin/settings?q=${encodeURIComponent(q)}`)).text.matchAll(
@@ -86,7 +86,7 @@ describe('/admin/settings', () => {
     expect((await ada.get('/admin/settings?q=smtp_url')).text).toMatch(/<code>SMTP_URL<\/code>/);
   });
 
-  it('says that nothing has what was looked for, and neither hidden ones nor values are found', async () => {
+  it('reports when nothing matches, and searches neither hidden settings nor values', async () => {
     for (const q of ['no such thing', 'boats.note', 'Corribee', '<b>']) {
       const { status, text } = await ada.get(`/admin/settings?q=${encodeURIComponent(q)}`);
       expect([status, text.includes('No matching pages or settings')]).toEqual([200, true]);
@@ -96,7 +96,7 @@ describe('/admin/settings', () => {
     expect((await ada.get(`/admin/settings?q=${'x'.repeat(101)}`)).status).toBe(400);
   });
 
-  it('gives programs values and defaults, but never a secret', async () => {
+  it('returns values and defaults to API clients, but never a secret', async () => {
     await forum.app.service(Settings).set({ 'boats.key': 'hush-hush' });
     const { body, text } = await ada.get('/admin/settings', json);
     expect(body.settings).toContainEqual({
@@ -118,7 +118,7 @@ describe('/admin/settings', () => {
     expect(text + (await page())).not.toContain('hush-hush');
   });
 
-  it('shows a field for each kind of setting', async () => {
+  it('shows a field for each type of setting', async () => {
     const text = await page();
     expect(text).toMatch(/name="boats.length" type="number" value="6"[^>]* min="1" max="50"/);
     expect(text).toMatch(/role="switch" name="boats.afloat" value="true" checked/);
@@ -130,7 +130,7 @@ describe('/admin/settings', () => {
 });
 
 describe('POST /admin/settings/save', () => {
-  it('takes typed values from programs, all or none', async () => {
+  it('accepts typed values from API clients, all or none', async () => {
     const answer = await ada.post('/admin/settings/save', { 'boats.length': 7, 'boats.crew': ['mira'] }, json);
     expect(answer.status).toBe(200);
     expect(answer.body.settings.map((one: { key: string; value: unknown }) => [one.key, one.value])).toEqual([
@@ -148,7 +148,7 @@ describe('POST /admin/settings/save', () => {
     expect((await ada.post('/admin/settings/save', { 'boats.note': 'x' }, json)).status).toBe(400);
   });
 
-  it('takes forms, whose texts become numbers, switches, lists and structures', async () => {
+  it('accepts forms, whose text values become numbers, booleans, lists and objects', async () => {
     const answer = await ada.submit('/admin/settings/save', {
       _group: 'boats',
       'boats.name': 'Folkboat',
@@ -186,7 +186,7 @@ describe('POST /admin/settings/save', () => {
     ]);
   });
 
-  it('leaves a secret as it is when its field is empty, and changes it otherwise', async () => {
+  it('keeps a secret when its field is empty, and changes it otherwise', async () => {
     await forum.app.service(Settings).set({ 'boats.key': 'first' });
     await ada.submit('/admin/settings/save', { _group: 'boats', 'boats.key': '' });
     expect(value('boats.key')).toBe('first');
@@ -194,7 +194,7 @@ describe('POST /admin/settings/save', () => {
     expect(value('boats.key')).toBe('second');
   });
 
-  it('says in words what a text must look like, to programs and, in their language, to people', async () => {
+  it('describes the required format to API clients and, in their language, to people', async () => {
     const message = 'must be a colour such as #1d6f8a';
     const refused = await ada.post('/admin/settings/save', { 'site.accent': 'red' }, json);
     expect([refused.status, refused.body.details]).toEqual([400, [{ field: 'site.accent', message }]]);
@@ -208,7 +208,7 @@ describe('POST /admin/settings/save', () => {
     expect((await german.submit('/admin/settings/save', form)).text).toContain('muss eine Farbe wie #1d6f8a sein');
   });
 
-  it('shows a refused form again with what was typed', async () => {
+  it('shows a refused form again with the input', async () => {
     for (const [field, typed, message] of [
       ['boats.length', 'long', 'must be integer'],
       ['boats.length', '99', 'must be &lt;'],
@@ -231,7 +231,7 @@ describe('POST /admin/settings/save', () => {
     expect(value('boats.name')).not.toBe('Typed name');
   });
 
-  it('logs who changed which settings, and no value', async () => {
+  it('logs who changed which settings, without the values', async () => {
     await ada.post('/admin/settings/save', { 'boats.key': 'very-secret', 'boats.name': 'Logged' }, json);
     const line = forum.lines.findLast(
       (one) => one.message === 'settings were changed' && JSON.stringify(one).includes('boats.key'),
@@ -242,7 +242,7 @@ describe('POST /admin/settings/save', () => {
 });
 
 describe('POST /admin/settings/reset', () => {
-  it('does not call a stored value different that is the default', async () => {
+  it('does not mark a stored value as changed if it equals the default', async () => {
     const said = async () => (await page()).split('Changed from the default').length;
     const before = await said();
     await forum.app.service(Settings).set({ 'boats.length': 6, 'boats.place': { north: 50, east: -5 } });
@@ -252,7 +252,7 @@ describe('POST /admin/settings/reset', () => {
     await forum.app.service(Settings).set({ 'boats.length': 6 });
   });
 
-  it('goes back to the default, offered where a value differs from it', async () => {
+  it('restores the default, offered where a value differs from it', async () => {
     await forum.app.service(Settings).set({ 'boats.length': 12 });
     expect(await page()).toMatch(/formaction="\/admin\/settings\/reset"[^>]* name="key" value="boats.length"/);
     const answer = await ada.submit('/admin/settings/reset', { key: 'boats.length' });

@@ -41,7 +41,7 @@ const front = async (): Promise<string> => {
   return `${status} ${/class="brand(?:-\w+)?"[^>]*>/.exec(text)?.[0] ?? 'no brand'}${text.includes('of the harbour') ? ' of the harbour' : ''}`;
 };
 
-it('is chosen among those that are installed', async () => {
+it('a theme is chosen from the installed ones', async () => {
   write('jetty');
   const offered = async (): Promise<readonly string[]> => {
     const { text } = await ada.get('/admin/settings/appearance');
@@ -54,7 +54,7 @@ it('is chosen among those that are installed', async () => {
   expect(await offered()).toEqual(['default', 'jetty checked']);
 });
 
-it('may bring a language: texts of its own, of plugins and of what code says in English, which stays where it lacks them', async () => {
+it('a theme can bring a language for its own, plugins’ and code’s texts; missing ones stay English', async () => {
   write(
     'quai',
     {
@@ -77,121 +77,113 @@ it('may bring a language: texts of its own, of plugins and of what code says in 
   expect((await ada.get('/admin/settings/security')).text).toContain('Mot de passe le plus court');
 });
 
-describe('a theme that cannot be used is refused when it is chosen, with file, line and remedy:', () => {
+describe('a theme that cannot be used is refused when it is chosen, with file, line and remedy,', () => {
   const HEADER = 'templates/partials/header.hbs';
   it.each<[string, Files, RegExp, object?]>([
     [
-      'one with a block left open',
+      'a block that is left open',
       { [HEADER]: '<header>\n{{#if a}}\n</header>' },
       / themes\/broken\/templates\/partials\/header\.hbs:\d+: .*Correct that, or choose another theme/,
     ],
+    ['an unknown helper', { [HEADER]: '<header>\n\n{{shout "a"}}</header>' }, /header\.hbs:3: unknown helper "shout"/],
     [
-      'one with an unknown helper',
-      { [HEADER]: '<header>\n\n{{shout "a"}}</header>' },
-      /header\.hbs:3: unknown helper "shout"/,
-    ],
-    [
-      'one that leaves out what a helper needs',
+      'a missing argument of a helper',
       { [HEADER]: '<header>\n{{#each}}a{{/each}}</header>' },
       /header\.hbs:2: "each" takes 1/,
     ],
     [
-      'one that takes a value for a block',
+      'a helper that is used as a block',
       { [HEADER]: '{{#lookup @site "name"}}a{{/lookup}}' },
       /header\.hbs:1: unknown block/,
     ],
+    ['a block that is used as a helper', { [HEADER]: '{{t (if a)}}' }, /header\.hbs:1: "if" is a block: \{\{#if …\}\}/],
     [
-      'one that takes a block for a value',
-      { [HEADER]: '{{t (if a)}}' },
-      /header\.hbs:1: "if" is a block: \{\{#if …\}\}/,
-    ],
-    [
-      'one with more blocks in each other than a page can be made of',
+      'blocks that are nested too deep',
       { [HEADER]: `${'{{#with @site}}'.repeat(1_000)}x${'{{/with}}'.repeat(1_000)}` },
       /header\.hbs:1: has more than 100 levels of blocks/,
     ],
     [
-      'one with a partial that is nowhere',
+      'a partial that does not exist',
       { [HEADER]: '{{> partials/nothing}}' },
       /header\.hbs:1: there is no template "partials\/nothing"/,
     ],
     [
-      'one whose pieces include each other',
+      'partials that include each other',
       { 'templates/partials/badge.hbs': '{{> partials/stat}}', 'templates/partials/stat.hbs': '{{> partials/badge}}' },
       /includes itself/,
     ],
     [
-      'one that breaks a piece of one page only',
+      'an error in a partial of one page only',
       { 'templates/partials/stat.hbs': '{{{text}}}' },
       /stat\.hbs:1: prints without escaping/,
     ],
     [
-      'one whose layout leaves out what every page is for',
+      'a layout that does not print the body',
       { 'templates/layout.hbs': '<html>{{head}}{{> partials/end}}</html>', 'templates/partials/end.hbs': '{{foot}}' },
       /templates\/layout\.hbs:1: must print \{\{body\}\}, itself or in a partial/,
     ],
     [
-      'one that breaks the page of a plugin',
+      'an error in a page of a plugin',
       { 'templates/plugins/admin/dashboard.hbs': '\n<a href="{{a}}">' },
       /plugins\/admin\/dashboard\.hbs:2: write the whole of href/,
     ],
     [
-      'one with a colour that is none',
+      'an invalid colour',
       { 'tokens.json': '{\n "measure": 40,\n "color": {\n  "text": { "light": "black" }\n }\n}' },
       / themes\/broken\/tokens\.json:4: the token "text" is "black"; write oklch/,
     ],
     [
-      'one with a token of another kind',
+      'a token of the wrong type',
       { 'tokens.json': { measure: 'wide' } },
       /broken\/tokens\.json:1: measure must be number/,
     ],
     [
-      'one whose tokens are no JSON',
+      'tokens that are not valid JSON',
       { 'tokens.json': '{\n "space": [1 2]\n}' },
       /^themes\/broken\/tokens\.json:2: is not valid JSON/,
     ],
     [
-      'one whose tokens have a colour without quotes',
+      'an unquoted colour in the tokens',
       { 'tokens.json': '{\n "color": {\n  "text": {\n   "light": beige\n  }\n }\n}' },
       /^themes\/broken\/tokens\.json:4: is not valid JSON \(Unexpected token 'b', .+\)$/,
     ],
+    ['a truncated file of tokens', { 'tokens.json': '{\n "color": {\n' }, /broken\/tokens\.json:3: is not valid/],
+    ['an empty file of tokens', { 'tokens.json': '' }, /broken\/tokens\.json:1: is not valid JSON/],
     [
-      'one whose tokens are not all there',
-      { 'tokens.json': '{\n "color": {\n' },
-      /broken\/tokens\.json:3: is not valid/,
-    ],
-    ['one whose tokens are an empty file', { 'tokens.json': '' }, /broken\/tokens\.json:1: is not valid JSON/],
-    [
-      'one with an icon that is markup',
+      'an icon that is markup',
       { 'icons.json': { bell: ['<script>'] } },
       /broken\/icons\.json:1: the icon "bell" must be a list of SVG path data/,
     ],
     [
-      'one with texts of another kind',
+      'translations of the wrong type',
       { 'locales/de.json': { 'log-in': 7 } },
       /locales\/de\.json:1: log-in must be string or must be object\./,
     ],
     [
-      'one with texts of another kind for a plugin',
+      'translations of the wrong type for a plugin',
       { 'locales/plugins/tags/de.json': { title: 7 } },
       /tags\/de\.json:1: title must/,
     ],
-    ['one in a language that is none', { 'locales/d_e.json': {} }, /locales\/d_e\.json: its name must be a language/],
     [
-      'one that names a style sheet it lacks',
+      'translations that are not named after a language',
+      { 'locales/d_e.json': {} },
+      /locales\/d_e\.json: its name must be a language/,
+    ],
+    [
+      'a missing style sheet',
       {},
       /broken\/theme\.json:1: names the style sheet "css\/sea\.css"/,
       { styles: ['css/sea.css'] },
     ],
-    ['one without its parent', {}, /no theme "nowhere"; install it/, { extends: 'nowhere' }],
-    ['one that is its own parent', {}, /extends itself/, { extends: 'broken' }],
+    ['a missing parent', {}, /no theme "nowhere"; install it/, { extends: 'nowhere' }],
+    ['itself as its parent', {}, /extends itself/, { extends: 'broken' }],
     [
-      'one with a manifest of another kind',
+      'an invalid manifest',
       {},
       / themes\/broken\/theme\.json:1: api must be .*Correct that, or choose another theme/,
       { api: 2 },
     ],
-  ])('%s', async (_what, files, why, more) => {
+  ])('because of %s', async (_what, files, why, more) => {
     write('broken', files, more);
     const { status, body } = await save('broken');
     expect([status, body.details]).toEqual([400, [{ field: 'site.theme', message: expect.stringMatching(why) }]]);
@@ -199,7 +191,7 @@ describe('a theme that cannot be used is refused when it is chosen, with file, l
     expect(await front()).toMatch(/^200 <?class="brand"/);
   });
 
-  it('one that is not there, in the form of the panel and on the command line too', async () => {
+  it('when it does not exist, in the form of the panel and on the command line too', async () => {
     const { status, text } = await ada.post('/admin/settings/save', { _group: 'appearance', 'site.theme': 'harbour' });
     expect([status, text.includes('There is no theme &quot;harbour&quot;; install it')]).toEqual([400, true]);
     await expect(
@@ -208,7 +200,7 @@ describe('a theme that cannot be used is refused when it is chosen, with file, l
     expect(forum.app.service(Settings).get('site.theme')).toBe('default');
   });
 
-  it('one whose parent is broken', async () => {
+  it('when its parent is broken', async () => {
     write('parent', { [HEADER]: '{{shout}}{{shout "a"}}' });
     write('child', {}, { extends: 'parent' });
     await expect(set('child')).rejects.toMatchObject({
@@ -219,7 +211,7 @@ describe('a theme that cannot be used is refused when it is chosen, with file, l
   });
 });
 
-it('with colours that are hard to read can be used, and the panel says which', async () => {
+it('a theme with low contrast can be used, and the panel lists the colours', async () => {
   write('fog', { 'tokens.json': { color: { 'text-3': { light: '#bbbbbb' } } } });
   const theme = async (): Promise<object> => {
     const { body } = await ada.get('/admin', { accept: 'application/json' });
@@ -235,10 +227,10 @@ it('with colours that are hard to read can be used, and the panel says which', a
   expect(other.text).not.toContain('hard to read');
 });
 
-describe('a theme that breaks while it is used', () => {
+describe('a theme that breaks while it is in use', () => {
   const GOOD = { 'templates/partials/footer.hbs': '<footer>of the harbour</footer>' };
 
-  it('goes on as it was read last, and panel, log and doctor say what is wrong', async () => {
+  it('keeps working as last loaded, and panel, log and doctor report the error', async () => {
     write('harbour', GOOD);
     await set('harbour');
     expect(await front()).toContain('of the harbour');

@@ -43,8 +43,8 @@ async function next(
   return found;
 }
 
-describe('all administrators, and nobody else, are told by mail', () => {
-  test('of a setting that defends accounts, by whom, when and from where, without its value', async () => {
+describe('all administrators, and no one else, are notified by mail', () => {
+  test('when a security setting changes, with who, when and from where, without its value', async () => {
     const secret = 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtMTIz';
     expect(
       (
@@ -64,14 +64,14 @@ describe('all administrators, and nobody else, are told by mail', () => {
     expect(await next(2)).toHaveLength(2);
   });
 
-  test('of nothing where the change is refused', async () => {
+  test('not at all when the change is refused', async () => {
     expect((await root.post('/admin/settings/save', { 'security.bcrypt_cost': 9 }, asJson)).body.details[0].field).toBe(
       'security.bcrypt_cost',
     );
     expect(await forum.app.data.all(sql`select 1 from mail_message where sealed is not null`)).toEqual([]);
   });
 
-  test('of whoever becomes a moderator or an administrator', async () => {
+  test('when a member becomes a moderator or an administrator', async () => {
     await root.post('/admin/users/save', { id: bob, group_id: 'moderator' }, asJson);
     const mails = await next(2);
     expect(new Set(mails.map(({ to }) => to))).toEqual(new Set(['root@forum.test', 'second@forum.test']));
@@ -81,7 +81,7 @@ describe('all administrators, and nobody else, are told by mail', () => {
     ]);
   });
 
-  test('of a plugin that defends accounts, also of the one that sends mails', async () => {
+  test('when a security plugin is disabled, even the one that sends mail', async () => {
     await root.post('/admin/plugins/disable', { id: 'two-factor' }, asJson);
     expect((await next(2))[0]!.subject).toBe('A security plugin is being switched off');
     expect((await root.post('/admin/plugins/disable', { id: 'mail' }, asJson)).status).toBe(200);
@@ -91,7 +91,7 @@ describe('all administrators, and nobody else, are told by mail', () => {
   });
 });
 
-test('a cost of hashes that was stored below the least one is lifted to it, with a word in the log', async () => {
+test('a stored bcrypt cost below the minimum is raised to it on use, with a warning in the log', async () => {
   await using before = await startForum();
   await before.app.data.all(sql`insert into setting (key, value) values ('security.bcrypt_cost', '4')`);
   await before.app.close();
