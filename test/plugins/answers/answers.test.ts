@@ -35,7 +35,7 @@ const listed = async (filter: string, query = ''): Promise<string[]> =>
   ).body.discussions.map(({ id }: any) => id);
 
 describe('an answer', () => {
-  test('is accepted, moved and taken back by who asked', async () => {
+  test('is accepted, changed and withdrawn by the author of the question', async () => {
     const { id, reply } = await question('Which glue');
     const other = await forum.reply('mia', id, 'Another one');
     const { body } = expectStatus(await accept('ada', id, reply), 200);
@@ -47,7 +47,7 @@ describe('an answer', () => {
     expect((await forum.as.ada.delete(`/api/discussions/${id}/answer`)).status).toBe(404);
   });
 
-  test('is refused from others, and where it cannot be one', async () => {
+  test('is refused from others, and for posts that cannot be answers', async () => {
     const { id, postId, reply } = await question('Refused');
     const elsewhere = await forum.start('ada', 'No question', 'general');
     const talk = await forum.reply('bob', elsewhere.id, 'Just talking');
@@ -69,7 +69,7 @@ describe('an answer', () => {
     expect(await acceptedOf(id)).toBeUndefined();
   });
 
-  test('is shown on rows, at the head, on itself and below the question', async () => {
+  test('is shown in lists, in the header, on the post itself and below the question', async () => {
     const { number, reply } = await question('Shown everywhere');
     const sent = await forum.as.ada.submit(`/p/${reply}/answer`, { accepted: 'true' });
     expect([sent.status, sent.headers.get('location')]).toEqual([303, `/d/${number}/2`]);
@@ -85,7 +85,7 @@ describe('an answer', () => {
     expect(await page(`/p/${reply}/menu`, forum.as.bob)).not.toContain(`/p/${reply}/answer`);
   });
 
-  test('is a QAPage to search engines, where the category asks', async () => {
+  test('is described to search engines as a QAPage if the category asks for answers', async () => {
     const { id, number, reply } = await question('For engines');
     await forum.reply('mia', id, 'Maybe not');
     await accept('ada', id, reply);
@@ -109,7 +109,7 @@ describe('an answer', () => {
     expect((await dataOf(`/d/${talk.number}-only-talk`))['@type']).toBe('DiscussionForumPosting');
   });
 
-  test('notifies who wrote it, once, and leaves an entry where a moderator decided', async () => {
+  test('notifies its author once, and is logged when a moderator accepts it', async () => {
     const { id, reply } = await question('Notified');
     await accept('mia', id, reply);
     await forum.as.mia.delete(`/api/discussions/${id}/answer`);
@@ -133,8 +133,8 @@ describe('an answer', () => {
   });
 });
 
-describe('a discussion is unsolved', () => {
-  test('while its answer is deleted', async () => {
+describe('a solved discussion', () => {
+  test('is unsolved while its answer is deleted', async () => {
     const { id, reply } = await question('Answer deleted');
     await accept('ada', id, reply);
     await forum.as.mia.delete(`/api/posts/${reply}`);
@@ -143,7 +143,7 @@ describe('a discussion is unsolved', () => {
     expect([await acceptedOf(id), (await listed('solved')).includes(id)]).toEqual([reply, true]);
   });
 
-  test('in a list of neither kind while it is deleted itself', async () => {
+  test('is in neither list while it is deleted itself', async () => {
     const { id, reply } = await question('Wholly deleted');
     await accept('ada', id, reply);
     await forum.as.ada.delete(`/api/discussions/${id}`);
@@ -152,7 +152,7 @@ describe('a discussion is unsolved', () => {
     expect(await listed('solved')).toContain(id);
   });
 
-  test('while it is where nobody asks for answers, or its category does not ask', async () => {
+  test('has no answer while its category does not ask for answers', async () => {
     const { id, reply } = await question('Moved');
     await accept('ada', id, reply);
     await forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'general' });
@@ -169,7 +169,7 @@ describe('a discussion is unsolved', () => {
     expect(await acceptedOf(id)).toBe(reply);
   });
 
-  test('when its answer went into another discussion, which it does not solve', async () => {
+  test('is unsolved when its answer moves to another discussion, which that does not solve', async () => {
     const [from, to] = [await question('Merged away'), await question('Merged into')];
     await accept('ada', from.id, from.reply);
     // As a merge does: the post belongs to the other discussion, under a number of that.
@@ -185,7 +185,7 @@ describe('a discussion is unsolved', () => {
 });
 
 describe('lists', () => {
-  test('show what is solved or not, page by page, and refuse other filters', async () => {
+  test('filter by solved and unsolved, page by page, and refuse other filters', async () => {
     const [one, two] = [await question('List one'), await question('List two')];
     await accept('ada', one.id, one.reply);
     expect([(await listed('solved')).includes(one.id), (await listed('solved')).includes(two.id)]).toEqual([
@@ -208,7 +208,7 @@ describe('lists', () => {
     expect(await page('/c/general')).not.toContain('filter');
   });
 
-  test('take as many statements for many as for one', async () => {
+  test('take as many statements for many discussions as for one', async () => {
     for (let at = 0; at < 4; at++) {
       const { id, reply } = await question(`Many ${at}`);
       await accept('ada', id, reply);
@@ -223,13 +223,13 @@ describe('lists', () => {
   });
 });
 
-test('administrators say in a form which category asks', async () => {
+test('administrators set in a form whether a category asks for answers', async () => {
   const form = await page(`/admin/categories?id=${help.id}`, forum.as.root);
   expect(form).toMatch(/name="asks_for_answers" value="true" checked/);
   expect(await page('/admin/categories', forum.as.root)).toMatch(/name="asks_for_answers" value="true"(?! checked)/);
 });
 
-test('an answer that moves to another discussion answers neither, until it is accepted there', async () => {
+test('an answer that moves to another discussion solves neither until it is accepted there', async () => {
   const [from, to] = [await question('Which rope'), await question('Which knot')];
   await accept('ada', from.id, from.reply);
   await accept('ada', to.id, to.reply);
