@@ -13,7 +13,7 @@ const forum = useForum({ 'approval.words': ['contraband'] });
 const json = { accept: 'application/json' };
 let count = 0;
 
-/** Somebody whose group may do what members may, and this. */
+/** A member whose group has these permissions in addition to those of members. */
 async function holderOf(
   ...permissions: readonly Permission[]
 ): Promise<{ readonly client: Client; readonly id: string }> {

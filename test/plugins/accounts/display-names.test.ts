@@ -93,7 +93,7 @@ describe('a display name', () => {
     const boss = { username: 'boss', email: 'boss@forum.test', password: 'Plain-Sailing-42', groupId: 'moderator' };
     const { id } = await accounts().create(boss);
     await accounts().setProfile(id, { displayName: 'Moderator' });
-    // Whoever has such a name from before may go on changing the rest.
+    // A member who already has such a name can still change the rest of the profile.
     await accounts().setGroup(id, 'member');
     await accounts().setProfile(id, { bio: 'Retired', displayName: 'Moderator' });
     expectStatus(await name('ada', null), 200);
@@ -234,7 +234,7 @@ describe('members are found by their display name', () => {
       expect(JSON.stringify(plan)).not.toContain('Seq Scan');
     }
     expect(await found('/api/users/search?q=zo')).toEqual(['ada']);
-    // Nor are names passed that come before those that begin with a letter of many.
+    // Nor does a common first letter make the scan pass over other names.
     const { matches, order } = namesLike('z', 20);
     const plan = await data.all(sql`explain (analyze, timing off) select id from account
       where ${matches} and status = 'active' order by ${order} limit 20`);

@@ -14,7 +14,7 @@ describe('access by API token or feed address', () => {
   let feedToken: string;
   let count = 0;
   const accounts = (): Accounts => forum.app.service(Accounts);
-  /** Whether the API token, as a header and in a feed's address, and the feed token still mean the member. */
+  /** Whether the API token, as a header and in a feed's URL, and the feed token still authenticate the member. */
   const works = async (): Promise<readonly boolean[]> => {
     const api = await program.get('/api/notifications/count');
     const feeds = await Promise.all([token, feedToken].map((given) => forum.client().get(`/feed/json?token=${given}`)));

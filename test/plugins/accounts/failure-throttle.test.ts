@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Allowance, Bucket } from 'parley-forum/plugins/limits';
 import { Authenticator, type AuthenticatorDeps } from '../../../plugins/accounts/login/authenticator.ts';
 
-/** What several processes count together. */
+/** Counters shared by several processes. */
 function sharedLimits(): AuthenticatorDeps['limits'] {
   const used = new Map<string, number>();
   const state = ({ name }: Bucket, key: string, limit: number, more: number): Promise<Allowance> => {

@@ -57,7 +57,7 @@ describe.each([
     const answered = ada.submit(path, body).finally(() => (change.done = true));
     while (!change.done) {
       looks.push((await sessions.reauthenticate(kept))?.username);
-      // Where nothing is to be fetched it comes back at once.
+      // Without a fetch, it resolves at once.
       await turn();
     }
     expect((await answered).status).toBe(status);
@@ -77,7 +77,7 @@ describe.each([
     }
   });
 
-  /** All others are ended, with something else right before and behind that; resolves to whether she is in still. */
+  /** Ends all other sessions, with other work just before and after; resolves to whether she is still logged in. */
   const endsOthers = async (
     before: () => Promise<unknown>,
     behind: () => Promise<unknown> = async () => undefined,

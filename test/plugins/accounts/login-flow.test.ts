@@ -8,7 +8,7 @@ import { openForum } from './forum.ts';
 const PASSWORD = 'Quiet-harbour-42';
 const asJson = { accept: 'application/json' };
 
-/** Two steps that ask for nothing but a click, from members whose names say so, and one that does not work. */
+/** Two steps that require only a click, for members whose names contain them, and one that fails. */
 const steps = definePlugin({
   id: 'test-steps',
   needs: { sessions: Sessions },

@@ -13,7 +13,7 @@ const asJson = { accept: 'application/json' };
 describe('logging in', () => {
   let forum: TestForum;
   let address = 0;
-  /** Each visitor comes from an address of their own, so that one test's failures are not another's. */
+  /** Each visitor has their own address, so that failures in one test do not affect another. */
   const visitor = (from = `198.51.100.${++address}`): Client => forum.client({ 'x-forwarded-for': from });
   const attempt = async (client: Client, identifier: string, password: string, more: object = {}): Promise<Answer> => {
     await client.csrf();

@@ -6,10 +6,10 @@ import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 
 const PASSWORD = 'Plain-Sailing-42';
 const JSON_ONLY = { accept: 'application/json' };
-/** Members who can log in by asking. */
+/** Members who can log in by request alone. */
 const trusted = new Set<string>();
 
-/** Lets whoever is trusted in, and confirms that it is them, by their name alone. */
+/** Logs trusted members in, and confirms their identity, by name alone. */
 const doorman = definePlugin({
   id: 'doorman',
   needs: { accounts: Accounts, sessions: Sessions },

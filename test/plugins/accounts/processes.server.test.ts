@@ -94,7 +94,7 @@ test('groups, suspensions, tokens and account status take effect in every proces
   await access.release(id);
   expect(await starts()).toEqual([201, undefined]);
   await accounts.setGroup(id, 'moderator');
-  // Another group ends the sessions, and the token means the member as they are now.
+  // A change of group ends the sessions, while the token has the member’s new rights.
   expect(await reports()).toEqual([401, 200]);
   await accounts.setGroup(id, 'banned');
   expect(await starts()).toEqual([403, 'banned']);

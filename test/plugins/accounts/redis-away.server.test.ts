@@ -33,7 +33,7 @@ afterAll(async () => {
   line.close();
 });
 
-/** The same session at the other process. */
+/** The same session in the other process. */
 async function elsewhere(): Promise<Client> {
   const client = far.client({ cookie: [...member.cookies].map(([name, value]) => `${name}=${value}`).join('; ') });
   await client.csrf('/');

@@ -181,7 +181,7 @@ describe('signing up', () => {
 
   it('reports a taken name along with other errors, and all errors of a field', async () => {
     const form = { username: 'GRACE', email: 'grace@example.org', password: 'short', password_confirmation: 'short' };
-    // Whose address is in use is said to those alone whose tries are counted.
+    // Only attempts that count towards the limit learn whether an e-mail address is in use.
     for (let n = 0; n < 4; n++)
       expect(fields(await register(form, visitor('198.51.100.250')))).toEqual(['password', 'password', 'username']);
     expect(new Set(fields(await register({ ...form, password: PASSWORD, password_confirmation: PASSWORD })))).toEqual(

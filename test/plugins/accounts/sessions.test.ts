@@ -46,7 +46,7 @@ describe('a session', () => {
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 
-  /** While the store of sessions answers nobody. */
+  /** Runs `work` while the session store does not respond. */
   const storeBusy = async (work: () => Promise<unknown>): Promise<void> => {
     const [data, { redis }] = [forum.app.service(Data), forum.app.cache];
     if (redis) {
@@ -74,7 +74,7 @@ describe('a session', () => {
       forum.clock.advance(1_800_000);
       await left('POST');
     }
-    // The login itself ends after a day, whatever is done.
+    // The session itself ends after a day, whatever its activity.
     expect([await left('GET'), await left('GET', remembered)]).toEqual([3_600, 29 * 86_400 + 3_600]);
     forum.clock.advance(600_000);
     expect(await left('POST')).toBe(3_000);
@@ -196,7 +196,7 @@ describe('a session', () => {
       expect([answer.status, answer.headers.get('location')]).toEqual([303, '/login?return_to=%2Fsettings%2Fprofile']);
       const { text } = await client.get('/login');
       expect(reason(text)).toBe(why);
-      // It is nothing that they have done well.
+      // It must not look like a success message.
       expect(text).toContain('class="notice info"');
       for (const path of ['/login', '/']) expect((await client.get(path)).text).not.toContain(WORDS);
     });

@@ -31,7 +31,7 @@ const later = definePlugin({
   id: 'later',
   setup: (_services, plugin) =>
     plugin.on(pulled, async () => {
-      // Long after whoever raised it has gone on.
+      // Long after the request that raised it has ended.
       await sleep(300);
       work();
     }),
@@ -51,7 +51,7 @@ describe('a listener that blocks the whole server', () => {
       (await ada.get('/admin/plugins', { accept: 'application/json' })).body.plugins.find(
         ({ id }: { id: string }) => id === plugin,
       ).blocks ?? { count: 0 };
-    // On a busy machine it is not certain each time who it was.
+    // On a busy machine the cause is not identified every time.
     for (let time = 0; time < 2 || (time < 8 && (await found()).count < 2); time++) {
       expect((await forum.client().post(path)).status).toBe(303);
       await sleep(700);

@@ -15,7 +15,7 @@ import { testLog } from '../../kit/database.ts';
 import { startPanel, type PanelForum } from './forum.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
-/** Endings of files are the same in every language. */
+/** File extensions are the same in every language. */
 const SAME = 'uploads.types';
 
 type Schemas = Readonly<Record<string, { readonly 'x-group'?: string }>>;
@@ -24,7 +24,7 @@ const shownSettings = (schema: object | undefined): Schemas => {
   return Object.fromEntries(Object.entries(properties).filter(([, own]) => own['x-group'] !== 'hidden'));
 };
 
-/** What a form of these settings says, without the titles of groups. */
+/** The texts in a form of these settings, without group titles. */
 function saidOf(settings: Schemas): readonly string[] {
   const said: string[] = [];
   const declared = (text: string): string => {
@@ -45,11 +45,11 @@ const titleOf = (group: string): string => group.charAt(0).toUpperCase() + group
 const plugins = await loadPlugins(ROOT, configuration.plugins, testLog);
 const settingsOf = ({ id, settings }: Plugin): Schemas => ({
   ...shownSettings(settings),
-  // The kernel’s go with the pages, as its failures do.
+  // Those of the kernel are translated with the pages, like its error messages.
   ...(id === 'web' && shownSettings(kernelSettings)),
 });
 const ids = new Set(plugins.map(({ id }) => id));
-/** Groups of settings that are no plugin’s: the panel names them. */
+/** Groups of settings without a plugin of that name; the panel names them. */
 const ownGroups = [...new Set(plugins.flatMap((plugin) => groupsOf(settingsOf(plugin))))].filter(
   (group) => !ids.has(group),
 );

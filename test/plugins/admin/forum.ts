@@ -11,11 +11,11 @@ type Level = 'member' | 'moderator' | 'admin';
 
 export interface PanelForum extends TestForum {
   readonly accounts: Readonly<Record<'mira' | 'otto' | 'ada', Account>>;
-  /** Logged in: mira is a member, otto a moderator, ada an admin. */
+  /** A logged-in client: mira is a member, otto a moderator, ada an admin. */
   session(username: 'mira' | 'otto' | 'ada', headers?: Readonly<Record<string, string>>): Promise<Client>;
 }
 
-/** The panel on the plugins it stands on, with somebody of each level. */
+/** The panel with the plugins that it needs, and an account of each level. */
 export async function startPanel(extra: readonly Plugin[] = []): Promise<PanelForum> {
   const real = await loadPlugins(
     resolve(import.meta.dirname, '../../..'),

@@ -161,7 +161,7 @@ describe('/admin/plugins', () => {
     );
     const page = (await ada.get('/admin/plugins')).text;
     expect(page).toContain('partly suspended');
-    // Those in trouble stand before all others.
+    // Plugins with problems come first.
     expect(/id="plugin-([\w-]+)"/.exec(page)?.[1]).toBe('boats');
     expect((await ada.submit('/admin/plugins/release', { id: 'boats' })).status).toBe(303);
     expect((await boatsNow()).find(({ task }) => task === 'tile Sunk')?.quarantined).toBe(false);

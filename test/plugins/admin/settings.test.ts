@@ -77,7 +77,7 @@ describe('/admin/settings', () => {
     const { text } = await ada.get('/admin/settings?q=boat+name');
     expect(text).toMatch(/type="search" name="q" value="boat name"/);
     expect(text).toMatch(/<a href="\/admin\/settings\/boats">Boats<\/a> · <code>boats.name<\/code>/);
-    // Each of these is the id of a field on the page of the group.
+    // Each of these is the id of a field on the group’s page.
     const own = await page();
     for (const id of ['boats.name', 'boats.rig', 'boats.crew', 'boats.afloat', 'boats.place', 'boats.oven'])
       expect(own).toContain(`id="f-${id}"`);

@@ -16,7 +16,7 @@ afterAll(() => forum[Symbol.asyncDispose]());
 afterEach(() => forum.app.service(Settings).reset(['site.theme']));
 
 type Files = Readonly<Record<string, string | object>>;
-/** A theme among those of the installation; without files it is a fine one. */
+/** Writes a theme into the installation; without files it is a valid one. */
 function write(id: string, files: Files = {}, more: object = {}): void {
   const folder = join(forum.app.environment.dataDir, 'themes', id);
   rmSync(folder, { recursive: true, force: true });

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => forum[Symbol.asyncDispose]());
 
-/** The mails since the last look, once there are as many. */
+/** The mails since the last call, once there are at least `count`. */
 async function next(
   count: number,
 ): Promise<

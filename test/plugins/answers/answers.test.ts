@@ -17,7 +17,7 @@ beforeAll(async () => {
   await ask(true);
 });
 
-/** A question of ada's in the category that asks, with bob's reply. */
+/** A question by ada in the category that asks for answers, with a reply by bob. */
 async function question(title: string): Promise<{ id: string; number: number; postId: string; reply: string }> {
   const made = await forum.start('ada', title, 'help');
   return { ...made, reply: (await forum.reply('bob', made.id, `Answer to ${title}`)).id };
@@ -172,7 +172,7 @@ describe('a solved discussion', () => {
   test('is unsolved when its answer moves to another discussion, which that does not solve', async () => {
     const [from, to] = [await question('Merged away'), await question('Merged into')];
     await accept('ada', from.id, from.reply);
-    // As a merge does: the post belongs to the other discussion, under a number of that.
+    // As a merge does: the post now belongs to the other discussion, with a number there.
     await forum.app.app.data.all(sql`update post set discussion_id = ${to.id}, number = 3 where id = ${from.reply}`);
     await forum.app.app.data.all(sql`update discussion set last_number = 3 where id = ${to.id}`);
     await forum.as.mia.put(`/api/discussions/${from.id}`, { is_pinned: true });
