@@ -43,14 +43,14 @@ const OWN: Readonly<Record<string, string>> = {
   'DELETE /bookmarks/:id': 'bookmarks.rate_limit',
 };
 
-test('limits hold what was decided, and are settings', () => {
+test('rate limits have the intended defaults and are settings', () => {
   const found = new Map(
     world.app.app.settings.list().map(({ key, schema }) => [key, (schema as { default?: unknown }).default]),
   );
   expect(Object.fromEntries(Object.keys(DEFAULTS).map((key) => [key, found.get(key)]))).toEqual(DEFAULTS);
 });
 
-test('these routes have buckets of their own, all others share one', () => {
+test('only these routes have buckets of their own', () => {
   const own = world.routes().filter(({ options }) => options['bucket'] !== undefined);
   expect(
     Object.fromEntries(own.map((route) => [nameOf(route), (route.options['bucket'] as { limit: string }).limit])),
@@ -58,7 +58,7 @@ test('these routes have buckets of their own, all others share one', () => {
 });
 
 test.each(['presence.rate_limit', 'markdown.rate_limit', 'search.rate_limit'])(
-  'the bucket of %s refuses when it is used up, to moderators after five times as much, and leaves the general one alone',
+  'the bucket of %s refuses at its limit, for moderators at five times that, and leaves the general one alone',
   async (setting) => {
     const route = Object.keys(OWN).find((name) => OWN[name] === setting)!;
     const [method = '', path = ''] = route.split(' ');

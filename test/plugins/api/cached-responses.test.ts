@@ -27,14 +27,14 @@ async function shared(path: string, other: string): Promise<boolean> {
 }
 const purge = (): Promise<void> => forum.app.service(Cache).purge('probe');
 
-describe('a kept answer', () => {
-  it('is sent again to guests until its tag is purged', async () => {
+describe('a cached response', () => {
+  it('is served to guests until its tag is purged', async () => {
     const first = await kept('/api/probe/kept');
     await purge();
     expect(await run('/api/probe/kept')).toBeGreaterThan(first);
   });
 
-  it('is byte for byte the one that was made, with the same headers', async () => {
+  it('is byte for byte the original, with the same headers', async () => {
     await purge();
     const [made, again] = [await forum.client().get('/api/probe/long'), await forum.client().get('/api/probe/long')];
     expect(again.text).toBe(made.text);
@@ -63,7 +63,7 @@ describe('a kept answer', () => {
     expect([...statuses]).toEqual([200]);
   });
 
-  it('is asked for by the parameters its route knows; others make no copy', async () => {
+  it('is keyed by the parameters that its route knows; others create no copy', async () => {
     await purge();
     for (const other of ['junk=1', 'junk=2&more[]=3'])
       expect([other, await shared('/api/probe/kept', `/api/probe/kept?${other}`)]).toEqual([other, true]);
@@ -87,7 +87,7 @@ describe('a kept answer', () => {
     '?x=?',
     '??',
     '?#',
-  ])('is never another’s, however %s is read', async (odd) => {
+  ])('is never served for another query, however %s is parsed', async (odd) => {
     const { send, close } = createSender(forum.url);
     const ask = async (query: string) =>
       JSON.parse((await send({ method: 'GET', url: `/api/probe/kept${query}`, headers: {} })).body) as { run?: number };
@@ -107,12 +107,12 @@ describe('a kept answer', () => {
     close();
   });
 
-  it('is found by each spelling without asking anew', async () => {
+  it('is found by every spelling of its query', async () => {
     for (const query of ['?size=7&x=?', '?%73ize=%37', '?x=?&size=7', '?size=7#'])
       expect([query, await shared('/api/probe/kept?size=7', `/api/probe/kept${query}`)]).toEqual([query, true]);
   });
 
-  it('goes with the plugin that answered', async () => {
+  it('is dropped with the plugin that created it', async () => {
     await kept('/api/probe/kept');
     await forum.app.kernel.disable('probe');
     expect((await forum.client().get('/api/probe/kept')).status).toBe(404);
@@ -120,7 +120,7 @@ describe('a kept answer', () => {
     expect((await forum.client().get('/api/probe/kept')).status).toBe(200);
   });
 
-  it('of guests is not sent to members, nor theirs to guests', async () => {
+  it('of a guest is not served to members, nor the reverse', async () => {
     const token = await forum.token('mira');
     const mira = await forum.session('mira');
     const guests = await kept('/api/probe/kept');
@@ -130,12 +130,12 @@ describe('a kept answer', () => {
     expect((await forum.client().get('/api/probe/kept', { authorization: 'Bearer wrong' })).status).toBe(401);
   });
 
-  it('is not made of a failure', async () => {
+  it('is not created from an error', async () => {
     expect((await forum.client().get('/api/probe/kept?size=x')).status).toBe(400);
     expect((await forum.client().get('/api/probe/kept?size=x')).status).toBe(400);
   });
 
-  it('goes when permissions change', async () => {
+  it('is dropped when permissions change', async () => {
     const before = await kept('/api/probe/kept');
     const access = forum.app.service(Access);
     await access.decide(
@@ -146,20 +146,20 @@ describe('a kept answer', () => {
     expect(await run('/api/probe/kept')).toBeGreaterThan(before);
   });
 
-  it('goes when a setting of the API changes', async () => {
+  it('is dropped when a setting of the API changes', async () => {
     const before = await kept('/api/probe/kept');
     await forum.app.settings.set({ 'api.page_size': 7 });
     expect(await run('/api/probe/kept')).toBeGreaterThan(before);
     await forum.app.settings.reset(['api.page_size']);
   });
 
-  it('answers a known ETag with 304', async () => {
+  it('is answered with 304 for a known ETag', async () => {
     const { headers } = await forum.client().get('/api/probe/kept');
     const again = await forum.client().get('/api/probe/kept', { 'if-none-match': headers.get('etag')! });
     expect([again.status, again.text]).toEqual([304, '']);
   });
 
-  it('is the same when it goes out compressed', async () => {
+  it('is the same when it is sent compressed', async () => {
     const plain = await forum.client().get('/api/probe/long', { 'accept-encoding': 'identity' });
     let zipped = plain;
     for (let tries = 0; tries < 100 && zipped.headers.get('content-encoding') === null; tries++)
@@ -171,12 +171,12 @@ describe('a kept answer', () => {
 });
 
 describe('other origins', () => {
-  it('are told nothing unless they are named', async () => {
+  it('get no CORS headers unless they are allowed', async () => {
     const { headers } = await forum.client().get('/api/version', { origin: 'https://app.example' });
     expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
   });
 
-  it('may read with a bearer token when they are named, and never with cookies', async () => {
+  it('may read with a bearer token if they are allowed, and never with cookies', async () => {
     await forum.app.settings.set({ 'api.cors_origins': ['https://app.example'] });
     const named = await forum.client().get('/api/version', { origin: 'https://app.example' });
     expect(named.headers.get('access-control-allow-origin')).toBe('https://app.example');
@@ -215,7 +215,7 @@ describe('other origins', () => {
     await forum.app.settings.reset(['api.cors_origins']);
   });
 
-  it('are told the same of what is kept, and nobody else is', async () => {
+  it('get the same CORS headers with cached responses, and no other origin does', async () => {
     await forum.app.settings.set({ 'api.cors_origins': ['https://app.example'] });
     for (const origin of [undefined, 'https://app.example', 'https://evil.example', undefined, 'https://app.example']) {
       await kept('/api/probe/kept');

@@ -30,7 +30,7 @@ interface Schema {
 }
 const queryOf = ({ query }: RouteInfo) => (query as Schema | undefined)?.properties ?? {};
 
-test('a cursor that no list gave is refused or leads somewhere, and is no fault of the server', async () => {
+test('a forged cursor is refused or leads somewhere, and never causes a server error', async () => {
   const { discussion, post_id: post } = await world.must('ada', 'POST', '/discussions', {
     body: { title: 'A target', content: 'x', category_id: 'general', tags: ['boats'] },
   });

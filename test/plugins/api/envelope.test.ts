@@ -10,8 +10,8 @@ afterAll(() => forum[Symbol.asyncDispose]());
 const raw = (path: string, init: RequestInit & { duplex?: 'half' }): Promise<Response> => fetch(forum.url + path, init);
 const json = { 'content-type': 'application/json' };
 
-describe('an answer of the API', () => {
-  it('begins with success and carries the route’s own keys', async () => {
+describe('an API response', () => {
+  it('begins with success and contains the route’s own keys', async () => {
     const { status, text, headers } = await forum.client().get('/api/version');
     expect(status).toBe(200);
     expect(text).toBe('{"success":true,"version":"0.0.0-test"}');
@@ -25,7 +25,7 @@ describe('an answer of the API', () => {
     });
   });
 
-  it('that fails says so, why, with a stable code and the request’s id', async () => {
+  it('to a failure has a message, a stable code and the request id', async () => {
     const { status, body, headers } = await forum.client().get('/api/nothing/here');
     expect(status).toBe(404);
     expect(body).toEqual({
@@ -36,7 +36,7 @@ describe('an answer of the API', () => {
     });
   });
 
-  it('names the methods of a path that knows others', async () => {
+  it('to an unsupported method is 405 and lists those of the path', async () => {
     const answer = await forum.client().request('POST', '/api/version');
     expect([answer.status, answer.headers.get('allow'), answer.body.code]).toEqual([
       405,
@@ -45,12 +45,12 @@ describe('an answer of the API', () => {
     ]);
   });
 
-  it('to OPTIONS is empty and names them too', async () => {
+  it('to OPTIONS is empty and lists them too', async () => {
     const answer = await forum.client().request('OPTIONS', '/api/probe/things/1');
     expect([answer.status, answer.headers.get('allow'), answer.text]).toEqual([204, 'PUT, DELETE, OPTIONS', '']);
   });
 
-  it('to HEAD is that to GET without its body', async () => {
+  it('to HEAD is the response to GET without its body', async () => {
     const [get, head] = [
       await forum.client().get('/api/probe/time'),
       await forum.client().request('HEAD', '/api/probe/time'),
@@ -60,14 +60,14 @@ describe('an answer of the API', () => {
       expect(head.headers.get(name)).toBe(get.headers.get(name));
   });
 
-  it('is not sent again to who has it', async () => {
+  it('is not sent again to a client that has it', async () => {
     const first = await forum.client().get('/api/probe/time');
     const again = await forum.client().get('/api/probe/time', { 'if-none-match': first.headers.get('etag')! });
     expect([again.status, again.text]).toEqual([304, '']);
     expect((await forum.client().get('/api/probe/time', { 'if-none-match': '"other"' })).status).toBe(200);
   });
 
-  it('tells browsers what nobody may do with it', async () => {
+  it('has headers that restrict what browsers may do with it', async () => {
     for (const path of ['/api/version', '/api/nothing', '/api/docs', '/api/probe/broken']) {
       const { headers } = await forum.client().get(path);
       expect(headers.get('x-content-type-options'), path).toBe('nosniff');
@@ -79,7 +79,7 @@ describe('an answer of the API', () => {
     }
   });
 
-  it('to a fault of ours gives nothing away and is logged with its id', async () => {
+  it('to an internal error reveals nothing and is logged with its id', async () => {
     const { status, text, body } = await forum.client().get('/api/probe/broken');
     expect(status).toBe(500);
     expect(text).not.toMatch(/1234|probe\.ts|at /);
@@ -88,12 +88,12 @@ describe('an answer of the API', () => {
     );
   });
 
-  it('asks to come back when the data cannot be reached', async () => {
+  it('asks the client to retry later when the database is unavailable', async () => {
     const answer = await forum.client().get('/api/probe/away');
     expect([answer.status, answer.body.code, answer.headers.get('retry-after')]).toEqual([503, 'unavailable', '5']);
   });
 
-  it('that differs from the route’s own promise is reported to who develops it', async () => {
+  it('that differs from the route’s schema is reported to the developer', async () => {
     expect((await forum.client().get('/api/probe/wrong')).status).toBe(200);
     expect(forum.lines).toContainEqual(
       expect.objectContaining({
@@ -126,21 +126,21 @@ describe('a request body', () => {
     path = '/api/probe/optional',
   ): Promise<Response> => raw(path, { method: 'POST', body, headers });
 
-  it('may be absent, without a content type, where nothing is required', async () => {
+  it('may be absent, without a content type, if nothing is required', async () => {
     const answer = await raw('/api/probe/optional', { method: 'POST' });
     expect([answer.status, await answer.json()]).toEqual([200, { success: true, body: {} }]);
   });
 
-  it('that is malformed is 400', async () => {
+  it('that is malformed is refused with 400', async () => {
     for (const body of ['{', '{"ids":[}', 'ids=1', '{"ids":["\uD800"', new Uint8Array([0x22, 0xff, 0x22])])
       expect((await post(body)).status).toBe(400);
   });
 
-  it('that is no object is 400', async () => {
+  it('that is not an object is refused with 400', async () => {
     for (const body of ['null', '[]', '"text"', '1']) expect((await post(body)).status).toBe(400);
   });
 
-  it('of another type is 415', async () => {
+  it('of another type is refused with 415', async () => {
     for (const type of [
       'text/plain',
       'application/x-www-form-urlencoded',
@@ -152,7 +152,7 @@ describe('a request body', () => {
     expect((await post('{}', { ...json, 'content-encoding': 'gzip' })).status).toBe(415);
   });
 
-  it('over 64 KiB is 413 where no text is taken, whether its length was declared or not', async () => {
+  it('over 64 KiB is refused with 413 unless the route takes text, with or without a declared length', async () => {
     const large = JSON.stringify({ ids: ['x'.repeat(64 * 1024)] });
     const declared = await post(large);
     expect([declared.status, ((await declared.json()) as { code: string }).code]).toEqual([413, 'too_large']);
@@ -167,7 +167,7 @@ describe('a request body', () => {
     expect(streamed.status).toBe(413);
   });
 
-  it('cannot reach prototypes, spelled out or escaped', async () => {
+  it('cannot reach prototypes, literally or escaped', async () => {
     for (const body of [
       '{"__proto__":{"polluted":1},"ids":[]}',
       '{"\\u005f_proto__":{"polluted":1}}',
@@ -178,12 +178,12 @@ describe('a request body', () => {
     }
   });
 
-  it('loses what the route does not know', async () => {
+  it('loses fields that the route does not know', async () => {
     const answer = await post('{"ids":["a"],"admin":true}');
     expect(await answer.json()).toEqual({ success: true, body: { ids: ['a'] } });
   });
 
-  it('with wrong fields names each of them', async () => {
+  it('with invalid fields gets an error that names each of them', async () => {
     const client = forum.client();
     await client.csrf();
     const { status, body } = await client.post('/api/probe/heartbeat', { name: 'x' });
@@ -199,15 +199,15 @@ describe('a request body', () => {
 });
 
 describe('a query', () => {
-  it('with a bad value is 400; unknown parameters are ignored', async () => {
+  it('with an invalid value is refused with 400; unknown parameters are ignored', async () => {
     expect((await forum.client().get('/api/probe/kept?size=none')).status).toBe(400);
     expect((await forum.client().get('/api/probe/kept?size=0')).body.details[0].field).toBe('size');
     expect((await forum.client().get('/api/probe/kept?unknown=1')).status).toBe(200);
   });
 });
 
-describe('what is taken on and not done yet', () => {
-  it('is answered with 202, as its route says, again under the same key', async () => {
+describe('work that is accepted but not done yet', () => {
+  it('is answered with 202, as its route declares, and again under the same key', async () => {
     await forum.member('accepting');
     const authorization = `Bearer ${await forum.token('accepting')}`;
     const post = (later: boolean, key: string) =>

@@ -187,7 +187,7 @@ function envelopeFaultOf(status: number, answer: Record<string, unknown>, reques
 }
 
 test(
-  `${REQUESTS} random and hostile requests are each answered in the form that is promised`,
+  `${REQUESTS} random and hostile requests each get a response in the documented form`,
   async () => {
     const hostile = createHostile(randomFrom(SEED));
     const routes = world.routes();
@@ -213,7 +213,7 @@ test(
   FULL ? 1_800_000 : 120_000,
 );
 
-test('nothing of it was logged as a fault of the server', () => {
+test('none of them was logged as a server error', () => {
   expect(
     world.app.lines
       .filter(({ message }) => message.startsWith('a request failed'))

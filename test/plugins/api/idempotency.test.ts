@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 
 describe('a creating request with an Idempotency-Key', () => {
-  test('is carried out once, and answered the same again, byte for byte', async () => {
+  test('is executed once, and gets the same response again, byte for byte', async () => {
     const headers = key();
     const first = await reply(forum.as.ada, 'once', headers);
     expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([201, null]);
@@ -47,7 +47,7 @@ describe('a creating request with an Idempotency-Key', () => {
     ).toHaveLength(1);
   });
 
-  test('starts one discussion, from JSON and from a form, with its lists fresh at once', async () => {
+  test('starts one discussion, from JSON and from a form, and lists show it at once', async () => {
     const headers = key();
     const body = { title: 'Only one', content: 'x', category_id: 'general' };
     await forum.guest.get('/api/discussions');
@@ -66,7 +66,7 @@ describe('a creating request with an Idempotency-Key', () => {
     expect([again.status, again.text, await shown()]).toEqual([201, first.text, 1]);
   });
 
-  test('is answered as one without a key is, tags that are new included', async () => {
+  test('gets the same response as one without a key, new tags included', async () => {
     const start = (title: string, headers?: Record<string, string>) =>
       forum.as.ada.post(
         '/api/discussions',
@@ -85,7 +85,7 @@ describe('a creating request with an Idempotency-Key', () => {
     );
   });
 
-  test('is the same whether a session or a bearer token says who calls', async () => {
+  test('is the same whether a session or a bearer token identifies the caller', async () => {
     const {
       body: { token },
     } = await forum.as.bob.post('/settings/security/api-token', undefined, { accept: 'application/json' });
@@ -96,7 +96,7 @@ describe('a creating request with an Idempotency-Key', () => {
     expect(await times('by token')).toBe(1);
   });
 
-  test('with another body, or to another address, is 409 and changes nothing', async () => {
+  test('with another body or another path is refused with 409 and changes nothing', async () => {
     const headers = key();
     await reply(forum.as.ada, 'first', headers);
     const other = await reply(forum.as.ada, 'second', headers);
@@ -113,7 +113,7 @@ describe('a creating request with an Idempotency-Key', () => {
     expect([elsewhere.status, await times('second')]).toEqual([409, 0]);
   });
 
-  test('is a caller’s own: another’s request of the same key is another request', async () => {
+  test('belongs to its caller; another caller’s request with the same key is another request', async () => {
     const headers = key();
     const statuses = [await reply(forum.as.ada, 'mine', headers), await reply(forum.as.bob, 'yours', headers)].map(
       ({ status }) => status,
@@ -121,7 +121,7 @@ describe('a creating request with an Idempotency-Key', () => {
     expect([statuses, await times('mine'), await times('yours')]).toEqual([[201, 201], 1, 1]);
   });
 
-  test('that was refused may be sent again, corrected', async () => {
+  test('that was refused can be sent again, corrected', async () => {
     const headers = key();
     expect((await reply(forum.as.ada, ' ', headers)).status).toBe(400);
     expect(
@@ -131,14 +131,14 @@ describe('a creating request with an Idempotency-Key', () => {
     expect(await times('corrected')).toBe(1);
   });
 
-  test('sent several times at once is carried out once', async () => {
+  test('sent several times at once is executed once', async () => {
     const headers = key();
     const answers = await Promise.all(Array.from({ length: 8 }, () => reply(forum.as.ada, 'all at once', headers)));
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect([answers[0]?.status, await times('all at once')]).toEqual([201, 1]);
   });
 
-  test('is answered again after the thing is gone, and not to somebody who may no longer write', async () => {
+  test('is answered again after its post is deleted, but not to callers who may not write', async () => {
     const headers = key();
     const first = await reply(forum.as.ada, 'short-lived', headers);
     await forum.as.ada.delete(`/api/posts/${first.body.post.id}`);
@@ -147,7 +147,7 @@ describe('a creating request with an Idempotency-Key', () => {
     expect((await reply(forum.guest, 'anything', headers)).status).toBe(401);
   });
 
-  test('is known as soon as what it created is: both are committed together', async () => {
+  test('is stored together with what it created, in one transaction', async () => {
     const { data } = forum.app.app;
     const rows: unknown[] = [];
     const watcher = definePlugin({
@@ -175,19 +175,19 @@ describe('a creating request with an Idempotency-Key', () => {
     await forum.app.app.kernel.disable('test-watcher');
   });
 
-  test.each(['', 'x'.repeat(256), 'naïve'])('is refused where the key is "%s"', async (value) => {
+  test.each(['', 'x'.repeat(256), 'naïve'])('is refused if the key is "%s"', async (value) => {
     const answer = await reply(forum.as.ada, 'never', { 'idempotency-key': value });
     expect([answer.status, answer.body.details[0].field]).toEqual([400, 'Idempotency-Key']);
     expect(await times('never')).toBe(0);
   });
 
-  test('takes keys of every allowed length', async () => {
+  test('accepts keys of every allowed length', async () => {
     expect((await reply(forum.as.ada, 'short key', { 'idempotency-key': '.' })).status).toBe(201);
     expect((await reply(forum.as.ada, 'long key', { 'idempotency-key': '~'.repeat(255) })).status).toBe(201);
   });
 });
 
-test.runIf(onServer)('many members who send one at once leave connections for everybody else', async () => {
+test.runIf(onServer)('many members who send such a request at once leave connections for others', async () => {
   const { promise: rendered, resolve: render } = Promise.withResolvers<void>();
   let begun = 0;
   const slow = definePlugin({
@@ -220,7 +220,7 @@ test.runIf(onServer)('many members who send one at once leave connections for ev
   await forum.app.app.kernel.disable('test-slow');
 });
 
-test('requests that create nothing take no notice of the header', async () => {
+test('requests that create nothing ignore the header', async () => {
   const headers = key();
   const {
     body: { post },
@@ -230,7 +230,7 @@ test('requests that create nothing take no notice of the header', async () => {
   expect((await forum.guest.get(`/api/posts/${post.id}`, { 'idempotency-key': '' })).status).toBe(200);
 });
 
-test('an answer is remembered for a day, then forgotten, and cleaned away', async () => {
+test('a response is stored for a day, then expires and is deleted', async () => {
   const { data } = forum.app.app;
   const {
     body: { token },

@@ -14,12 +14,12 @@ afterAll(() => forum[Symbol.asyncDispose]());
 const bearer = (value: string): Record<string, string> => ({ authorization: `Bearer ${value}` });
 
 describe('a bearer token', () => {
-  it('says who calls, whatever the case of its scheme', async () => {
+  it('identifies the caller, whatever the case of its scheme', async () => {
     expect((await forum.client().get('/api/probe/fresh', bearer(token))).body.who).toBe('mira');
     expect((await forum.client().get('/api/probe/fresh', { authorization: `bEARER  ${token}` })).body.who).toBe('mira');
   });
 
-  it('that is malformed, unknown or empty is 401 everywhere, on open and on unknown paths too', async () => {
+  it('that is malformed, unknown or empty gets 401 everywhere, even on public and unknown paths', async () => {
     for (const value of ['unknown', '', 'two words', `${token}x`, 'ü'.normalize('NFD').replace(/[^\x20-\x7e]/g, '')]) {
       for (const path of ['/api/version', '/api/probe/member', '/api/nothing']) {
         const answer = await forum.client().get(path, { authorization: `Bearer ${value}`.trim() });
@@ -33,11 +33,11 @@ describe('a bearer token', () => {
     }
   });
 
-  it('needs no forgery token to write', async () => {
+  it('requires no CSRF token to write', async () => {
     expect((await forum.client().post('/api/probe/form', { name: 'boat' }, bearer(token))).status).toBe(201);
   });
 
-  it('wins over the session of the same request', async () => {
+  it('takes precedence over the session of the same request', async () => {
     const otto = await forum.session('otto');
     expect((await otto.get('/api/probe/fresh')).body.who).toBe('otto');
     expect((await otto.get('/api/probe/fresh', bearer(token))).body.who).toBe('mira');
@@ -52,7 +52,7 @@ describe('a bearer token', () => {
     expect((await otto.get('/api/probe/fresh', bearer('unknown'))).status).toBe(401);
   });
 
-  it('is ignored as anything but Bearer', async () => {
+  it('is ignored with any scheme other than Bearer', async () => {
     expect((await forum.client().get('/api/probe/fresh', { authorization: 'Basic bWlyYTp4' })).body.who).toBeNull();
     expect((await forum.client().get('/api/probe/member', { authorization: 'Basic bWlyYTp4' })).body.code).toBe(
       'unauthenticated',
@@ -61,7 +61,7 @@ describe('a bearer token', () => {
 });
 
 describe('a session', () => {
-  it('says who calls, and writes only with the forgery token', async () => {
+  it('identifies the caller, and writes only with the CSRF token', async () => {
     const mira = await forum.session('mira');
     expect((await mira.get('/api/probe/member')).body.who).toBe('mira');
     expect((await mira.post('/api/probe/form', { name: 'boat' })).status).toBe(201);
@@ -71,7 +71,7 @@ describe('a session', () => {
     }
   });
 
-  it('that broke its rules reads on as a guest and is 401 elsewhere', async () => {
+  it('that has become invalid reads as a guest and gets 401 elsewhere', async () => {
     await forum.member('ines');
     const ines = await forum.session('ines');
     await forum.app
@@ -91,7 +91,7 @@ describe('a session', () => {
 });
 
 describe('the order of checks', () => {
-  it('is login, forgery token, existence, permission, input', async () => {
+  it('is login, CSRF token, existence, permission, input', async () => {
     const guest = forum.client();
     const mira = await forum.session('mira');
     const otto = await forum.session('otto');
@@ -111,14 +111,14 @@ describe('the order of checks', () => {
     expect(await status(otto, '1', { name: 'boat' })).toBe(200);
   });
 
-  it('does not read a body before it is known that the caller may write', async () => {
+  it('does not read a body before the caller is known to be allowed to write', async () => {
     const mira = await forum.session('mira');
     expect(
       (await mira.request('PUT', '/api/probe/things/1', { headers: { 'content-type': 'application/json' } })).status,
     ).toBe(403);
   });
 
-  it('asks guests for a login where only members may, and for a forgery token where they may write', async () => {
+  it('requires guests to log in where only members are allowed, and to send a CSRF token where guests may write', async () => {
     expect((await forum.client().get('/api/probe/login')).status).toBe(401);
     const guest = forum.client();
     expect((await guest.post('/api/probe/heartbeat', { name: 'boat' })).body.code).toBe('csrf_failed');
@@ -132,7 +132,7 @@ describe('the order of checks', () => {
 });
 
 describe('a form', () => {
-  it('is accepted where the route says so, with its own forgery token', async () => {
+  it('is accepted if the route allows it, with its own CSRF token', async () => {
     const mira = await forum.session('mira');
     const answer = await mira.submit('/api/probe/form', { name: 'boat', 'tags[]': 'wood' });
     expect([answer.status, answer.body]).toEqual([201, { success: true, name: 'boat', tags: ['wood'] }]);

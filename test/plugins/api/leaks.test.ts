@@ -134,7 +134,7 @@ function leaksOf(text: string): readonly string[] {
 }
 
 describe('what only staff may see', () => {
-  test('is seen by staff, so that looking for it means something', async () => {
+  test('is visible to staff, so that searching for it is meaningful', async () => {
     const found = await Promise.all(
       reads().map(async ([path, ask]) => leaksOf((await world.call('mia', 'GET', path, ask)).text)),
     );
@@ -145,14 +145,14 @@ describe('what only staff may see', () => {
     ['a guest', undefined],
     ['a member', 'bob'],
     ['a member who is named in it', 'ada'],
-  ] as [string, Name | undefined][])('stands in no answer to %s', async (_name, who) => {
+  ] as [string, Name | undefined][])('is in no response to %s', async (_name, who) => {
     for (const [path, ask] of reads()) {
       const { text, headers } = await world.call(who, 'GET', path, ask);
       expect(leaksOf(text + JSON.stringify([...headers])), `${path} ${JSON.stringify(ask)}`).toEqual([]);
     }
   });
 
-  test.each([undefined, 'bob'] as (Name | undefined)[])('is in no page, feed or map for %s', async (who) => {
+  test.each([undefined, 'bob'] as (Name | undefined)[])('is in no page, feed or sitemap for %s', async (who) => {
     const paths = [
       '/',
       '/discussions',
@@ -344,7 +344,7 @@ describe('what a caller may not see', () => {
     ],
   ];
 
-  test('is asked for with every route that names a thing which may be hidden', () => {
+  test('is requested by every route that refers to something that may be hidden', () => {
     const naming = ({ path, query, body }: RouteInfo): boolean => {
       const fields = Object.keys({
         ...(query as { properties?: object } | undefined)?.properties,
@@ -377,7 +377,7 @@ describe('what a caller may not see', () => {
   });
 
   for (const [route, hiddenAsk, absentAsk] of NAMED) {
-    test(`is answered by ${route} in the words for what is not there, with as many statements`, async () => {
+    test(`is answered by ${route} like something that does not exist, with as many statements`, async () => {
       if (!has(route)) return;
       for (const who of ['ada', undefined] as const) {
         const answered = async (ask: Ask) => {

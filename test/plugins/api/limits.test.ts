@@ -15,7 +15,7 @@ const limit = (ip: number, user = 100): Promise<void> =>
   forum.app.service(Settings).set({ 'api.rate_limit_ip': ip, 'api.rate_limit_user': user });
 
 describe('the rate limit', () => {
-  it('counts guests by address, whatever becomes of the request, and says on every answer how many are left', async () => {
+  it('counts guests by IP address, whatever the result, and states on every response how many calls remain', async () => {
     await limit(9);
     const guest = from('192.0.2.1');
     const calls = [
@@ -46,7 +46,7 @@ describe('the rate limit', () => {
     }
   });
 
-  it('is told with what was kept and with what the caller has already', async () => {
+  it('is stated on cached responses and on those that the caller has already', async () => {
     await limit(9, 100_000);
     const guest = from('192.0.2.9');
     const {
@@ -77,7 +77,7 @@ describe('the rate limit', () => {
     expect((await left()) - (await left())).toBe(1);
   });
 
-  it('counts members by themselves, wherever they call from, and moderators five times as far', async () => {
+  it('counts members by account, wherever they call from, and allows moderators five times as much', async () => {
     await limit(100_000, 100_000);
     await forum.member('mira');
     await forum.member('otto', 'moderator');
@@ -108,7 +108,7 @@ describe('the rate limit', () => {
     expect(staff.headers.get('x-ratelimit-limit')).toBe('10');
   });
 
-  it('leaves routes with a bucket of their own out of the general one', async () => {
+  it('does not count routes with a bucket of their own', async () => {
     await limit(2);
     const guest = from('192.0.2.4');
     const statuses: number[] = [];
@@ -129,7 +129,7 @@ describe('the rate limit', () => {
     expect(await status('192.0.2.5')).toBe(200);
   });
 
-  it('follows its setting at once', async () => {
+  it('follows its setting immediately', async () => {
     await limit(1);
     const guest = from('192.0.2.6');
     await guest.get('/api/version');
@@ -138,7 +138,7 @@ describe('the rate limit', () => {
     expect((await guest.get('/api/version')).headers.get('x-ratelimit-limit')).toBe('50');
   });
 
-  it('counts those whose token is bad as guests, who are told that it is bad', async () => {
+  it('counts callers with an invalid token as guests, who get 401', async () => {
     await limit(1);
     const guest = from('192.0.2.7');
     for (let call = 0; call < 3; call++) {

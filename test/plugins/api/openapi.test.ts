@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => forum[Symbol.asyncDispose]());
 const document = async (): Promise<any> => (await forum.client().get('/api/openapi.json')).body;
 
-it('is printed, or written to a file, by a command as it is answered over HTTP', async () => {
+it('a command prints the OpenAPI document, or writes it to a file, as it is served over HTTP', async () => {
   const lines: string[] = [];
   await runCommand(forum.app, ['openapi'], {
     terminal: false,
@@ -80,7 +80,7 @@ function problems(found: any): string[] {
 }
 
 describe('the OpenAPI document', () => {
-  it('obeys OpenAPI 3.1, with every plugin of the forum', async () => {
+  it('conforms to OpenAPI 3.1, with every plugin of the forum', async () => {
     await using whole = await startForum();
     for (const found of [await document(), (await whole.client().get('/api/openapi.json')).body]) {
       expect(await new Validator().validate(found)).toEqual({ valid: true });
@@ -88,7 +88,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('is checked by rules that find what is wrong', async () => {
+  it('is checked by rules that detect errors', async () => {
     const bad = await document();
     bad.paths['/api/extra/{name}'].get.parameters = [];
     bad.paths['/api/version'].get.responses['400'] = { $ref: '#/components/responses/Nothing' };
@@ -107,7 +107,7 @@ describe('the OpenAPI document', () => {
     ).toEqual(routes.map(({ method, path }) => `${method} /api${path.replace(/:(\w+)/g, '{$1}')}`).sort());
   });
 
-  it('says who may call what, with which body, and what comes back', async () => {
+  it('states who may call each route, with which body and which response', async () => {
     const { paths } = await document();
     const form = paths['/api/probe/form'].post;
     expect(form.security).toEqual([{ bearer: [] }, { session: [], csrf: [] }]);
@@ -129,7 +129,7 @@ describe('the OpenAPI document', () => {
     expect(paths['/api/markdown/parse'].post.security).toEqual([{}]);
   });
 
-  it('names the headers of every answer, and of those that ask to wait', async () => {
+  it('lists the headers of every response, and Retry-After where it is sent', async () => {
     const { paths, components } = await document();
     const rates = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
     for (const operation of Object.values<any>(paths).flatMap((item) => Object.values<any>(item))) {
@@ -144,7 +144,7 @@ describe('the OpenAPI document', () => {
     expect(components.securitySchemes.csrf).toMatchObject({ in: 'header', name: 'X-CSRF-Token' });
   });
 
-  it('follows plugins that come and go', async () => {
+  it('follows plugins as they are enabled and disabled', async () => {
     const plugins = forum.app.service(Plugins);
     expect((await document()).paths['/api/extra/{name}']).toBeDefined();
     await plugins.disable('extra');
@@ -155,8 +155,8 @@ describe('the OpenAPI document', () => {
   });
 });
 
-describe('the page for people', () => {
-  it('shows every call, escaped, without script or foreign address', async () => {
+describe('the HTML reference', () => {
+  it('shows every call, escaped, without scripts or external URLs', async () => {
     const { status, headers, text } = await forum.client().get('/api/docs');
     expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     for (const path of Object.keys((await document()).paths)) expect(text).toContain(`<code>${path}</code>`);

@@ -81,7 +81,7 @@ const things: Things = {
   },
 };
 
-test('the table has every route of the API, and no other', () => {
+test('the table lists every route of the API, and no other', () => {
   expect(TABLE.map(([route]) => route).toSorted()).toEqual(world.routes().map(nameOf).toSorted());
 });
 

@@ -15,7 +15,7 @@ const change = (content: string, tag: string, client = forum.as.ada) =>
 const content = async (): Promise<string> => (await forum.guest.get(path)).body.post.content;
 
 describe('a change with If-Match', () => {
-  test('is made where GET answers the same as when the caller read it, whichever way the tag is written', async () => {
+  test('is made if GET still returns what the caller read, however the tag is written', async () => {
     expect((await change('First', await tagOf())).status).toBe(200);
     expect((await change('Second', (await tagOf()).replace('W/', ''))).status).toBe(200);
     expect((await change('Third', `"another", ${await tagOf()}`)).status).toBe(200);
@@ -23,7 +23,7 @@ describe('a change with If-Match', () => {
     expect(await content()).toBe('Fourth');
   });
 
-  test('is refused with 412 after somebody else changed it, and made after it was read again', async () => {
+  test('is refused with 412 after someone else’s change, and made after reading again', async () => {
     const seen = await tagOf();
     expect((await forum.as.mia.put(path, { content: 'By a moderator' })).status).toBe(200);
     const refused = await change('Over it', seen);
@@ -33,7 +33,7 @@ describe('a change with If-Match', () => {
     expect(await content()).toBe('After it');
   });
 
-  test('is made once where several that read the same come at once', async () => {
+  test('is made once if several based on the same read arrive at once', async () => {
     const seen = await tagOf();
     const texts = ['One', 'Two', 'Three', 'Four', 'Five'];
     const answers = await Promise.all(texts.map((text) => change(text, seen)));
@@ -50,7 +50,7 @@ describe('a change with If-Match', () => {
     expect((await forum.guest.get(path)).status).toBe(404);
   });
 
-  test('tells nobody whether they guessed what they may not see, or may not change', async () => {
+  test('does not reveal a right guess to callers who may not see or change the target', async () => {
     const tag = await tagOf(forum.as.bob);
     for (const header of [tag, '"wrong"']) {
       expect((await change('Mine now', header, forum.as.bob)).status).toBe(403);
@@ -59,7 +59,7 @@ describe('a change with If-Match', () => {
     expect(await content()).toBe('As it was');
   });
 
-  test('compares a whole discussion, its posts included', async () => {
+  test('compares the whole discussion, posts included', async () => {
     const at = `/api/discussions/${discussion}`;
     const seen = await tagOf(forum.as.ada, at);
     await forum.reply('bob', discussion, 'One more');
@@ -68,7 +68,7 @@ describe('a change with If-Match', () => {
     expect((await rename(await tagOf(forum.as.ada, at))).status).toBe(200);
   });
 
-  test('fits nothing where the address cannot be read', async () => {
+  test('never matches where the path cannot be read', async () => {
     const form = new FormData();
     form.set('file', new Blob(['A list of boats'], { type: 'text/plain' }), 'boats.txt');
     const { upload } = (await forum.as.ada.request('POST', '/api/uploads', { body: form })).body;

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { startForum } from 'parley-forum/testing';
 
 // A start does not look at the schemas themselves: this does, for all that the forum comes with.
-it('checks every setting and route of the forum by a schema that obeys JSON Schema 2020-12', async () => {
+it('every setting and route of the forum has a valid JSON Schema 2020-12', async () => {
   await using forum = await startForum();
   const ajv = new Ajv2020();
   const settings = forum.app.settings.list().map(({ key, schema }) => ({ of: key, schema }));

@@ -30,7 +30,7 @@ afterAll(async () => {
 const each = <T>(count: number, call: (app: TestForum) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, at) => call(at % 2 ? first : second)));
 
-test('two processes count one limit exactly, for guests and for members', async () => {
+test('two processes share one limit exactly, for guests and for members', async () => {
   const settings = { 'api.rate_limit_ip': 40, 'api.rate_limit_user': 30 };
   await first.app.settings.set(settings);
   await expect
@@ -60,7 +60,7 @@ test('two processes count one limit exactly, for guests and for members', async 
     .toBe(200);
 });
 
-test('a request with a key that reaches both at once is carried out by one of them', async () => {
+test('a request with a key that reaches both processes at once is executed by one of them', async () => {
   for (let round = 0; round < 10; round++) {
     const headers = { authorization, 'idempotency-key': `round ${round}` };
     const answers = await each(6, (app) =>
@@ -79,7 +79,7 @@ test('a request with a key that reaches both at once is carried out by one of th
   ]);
 });
 
-test('a process that starts takes nothing from what another one keeps, which forgets what a plugin was part of', async () => {
+test('a starting process leaves another’s cache alone, and disabling a plugin purges what it contributed to', async () => {
   await using here = await startForum({ realClock: true });
   const { databaseUrl, redisUrl } = here.app.environment;
   const guest = here.client();

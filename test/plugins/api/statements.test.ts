@@ -99,13 +99,13 @@ beforeAll(async () => {
   }
 });
 
-test('the table has every list of the API, and no other', () => {
+test('the table lists every list of the API, and no other', () => {
   expect(LISTS.map(([route]) => route).toSorted()).toEqual(world.routes().filter(isList).map(nameOf).toSorted());
 });
 
-describe('many rows take no more statements than few do for', () => {
+describe('many rows take no more statements than few for', () => {
   for (const [route, who, ask] of LISTS) {
-    test(`${route}, asked by ${who ?? 'a guest'}`, async () => {
+    test(`${route}, requested by ${who ?? 'a guest'}`, async () => {
       const [method = '', path = ''] = route.split(' ');
       const asked = ask?.(made) ?? {};
       const count = async (limit: number): Promise<readonly [statements: number, rows: number]> => {

@@ -162,9 +162,9 @@ const shown = ({ status, headers: { etag, vary, location, allow, ...rest }, body
   body.replace(/"request_id":"[^"]*"/, ''),
 ];
 
-describe('an answer of the API that was kept', () => {
+describe('a cached API response', () => {
   it(
-    'is byte for byte the one made anew, however its address is spelled and whoever asks',
+    'is byte for byte the fresh one, however its URL is spelled and whoever requests it',
     { timeout: FULL ? 1_200_000 : 120_000 },
     async () => {
       await world.app.app.settings.set({ 'api.cors_origins': ['https://app.example'] });
