@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 
 describe('the first posts of a member', () => {
-  test('are held, answered with 202, and nobody but the member and moderators sees anything of them', async () => {
+  test('are held with 202, and visible to no one but the member and moderators', async () => {
     const { client, id: author } = await somebody();
     const before = (await forum.guest.get(`/api/discussions/${lobby.id}`)).body.discussion;
     const happened = forum.happened.length;
@@ -91,7 +91,7 @@ describe('the first posts of a member', () => {
     expect((await forum.as.bob.get(`/settings/held-posts/${id}`)).status).toBe(404);
   });
 
-  test('appear at once when so many are approved, and wait again where one of these is deleted', async () => {
+  test('appear at once after enough approvals, and are held again if one of those is deleted', async () => {
     const { client } = await somebody();
     const [one, two] = [await held(reply(client, lobby.id, 'One')), await held(reply(client, lobby.id, 'Two'))];
     expectStatus(await approve('mia', one), 200);
@@ -103,7 +103,7 @@ describe('the first posts of a member', () => {
     expectStatus(await reply(client, lobby.id, 'Four'), 202);
   });
 
-  test('are refused as they would be otherwise', async () => {
+  test('are refused for the same reasons as any post', async () => {
     const { client } = await somebody();
     const locked = await forum.start('mia', 'Locked');
     await forum.as.mia.put(`/api/discussions/${locked.id}`, { is_locked: true });
@@ -122,7 +122,7 @@ describe('the first posts of a member', () => {
     expect(await own(client)).toEqual([]);
   });
 
-  test('of those who review posts never wait', async () => {
+  test('are never held for members who may review posts', async () => {
     const group = await forum.app.app.service(Access).saveGroup({ name: 'Welcomers', level: 'member' });
     await forum.app.app.service(Access).decide(group.id, reviewPosts, true);
     await forum.app.app
@@ -134,7 +134,7 @@ describe('the first posts of a member', () => {
       expect((await reply(one, lobby.id, 'Mine')).status).toBe(201);
   });
 
-  test('are ten at most at a time, also of those that come together', async () => {
+  test('are limited to ten held at a time, even if sent at once', async () => {
     const { client } = await somebody();
     const answers = await Promise.all(Array.from({ length: 14 }, (_, at) => reply(client, lobby.id, `Number ${at}`)));
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
@@ -151,7 +151,7 @@ describe('the first posts of a member', () => {
     for (const { id } of await own(client)) await client.delete(`/api/held-posts/${id}`);
   });
 
-  test('are held once where a call is repeated with its key', async () => {
+  test('are held once if a request is repeated with its idempotency key', async () => {
     const { client } = await somebody();
     const headers = { 'Idempotency-Key': 'once' };
     const answers = await Promise.all([1, 2, 3].map(() => reply(client, lobby.id, 'Once', headers)));
@@ -162,8 +162,8 @@ describe('the first posts of a member', () => {
   });
 });
 
-describe('other reasons', () => {
-  test('are many links of members with few posts, and words of the list for everybody but staff', async () => {
+describe('posts are also held', () => {
+  test('for many links from members with few posts, and for listed words from everyone but staff', async () => {
     const { client } = await somebody();
     for (const text of ['One', 'Two'])
       expectStatus(await approve('mia', await held(reply(client, lobby.id, text))), 200);
@@ -195,7 +195,7 @@ describe('other reasons', () => {
 });
 
 describe('a moderator', () => {
-  test('approves a reply, which is a post like any other then, of its author, from now on', async () => {
+  test('approves a reply, which then is a regular post of its author, dated now', async () => {
     const { client, id: author } = await somebody();
     const [answered, other] = [
       await forum.reply('mia', lobby.id, 'Ask away'),
@@ -242,7 +242,7 @@ describe('a moderator', () => {
     expect(discussion.tags.map(({ name }: { name: string }) => name)).toEqual(['marsupials', 'Fur']);
   });
 
-  test('approves a discussion with its tags as they are by then: renamed, merged into others, or without those that are gone', async () => {
+  test('approves a discussion with its tags as they are by then: renamed, merged, or without deleted ones', async () => {
     const { client } = await somebody();
     const tagOf = async (name: string): Promise<string> =>
       (await forum.guest.get(`/api/tags?q=${name}`)).body.tags[0].id;
@@ -265,7 +265,7 @@ describe('a moderator', () => {
     expect((await forum.guest.get('/api/tags?q=hedgehogs')).body.tags).toEqual([]);
   });
 
-  test('rejects with a reason, which the author reads, and their text is theirs for 30 days', async () => {
+  test('rejects with a reason for the author, who can read the text for 30 days', async () => {
     const { client } = await somebody();
     const id = await held(reply(client, lobby.id, 'Buy this'));
     expect((await reject('mia', id, 'x'.repeat(501))).status).toBe(400);
@@ -293,7 +293,7 @@ describe('a moderator', () => {
     for (const name of ['mia', 'root', 'ada', 'bob', 'bad'] as const) await forum.as[name].login(name, PASSWORD);
   });
 
-  test('decides alone: of two at once one does, and the other is told', async () => {
+  test('decides alone: of two decisions at once, one is refused', async () => {
     for (const [first, second] of [
       [approve, approve],
       [approve, reject],
@@ -312,7 +312,7 @@ describe('a moderator', () => {
     expect(posts.filter(({ content }: { content: string }) => content === 'Wanted').length).toBeLessThanOrEqual(2);
   });
 
-  test('is told what stands in the way, and it stays', async () => {
+  test('is shown why a post cannot be published, and it stays held', async () => {
     const { client, id: author } = await somebody();
     const target = await forum.start('mia', 'Comes to an end');
     const category = await forum.app.app.service(Categories).save({ name: 'Short-lived' });
@@ -346,7 +346,7 @@ describe('a moderator', () => {
     expectStatus(await reject('mia', post), 200);
   });
 
-  test('sees what goes where they may read, and of a category that is merged where that went', async () => {
+  test('sees posts for categories that they may read, and for a merged category the one it went into', async () => {
     const { client } = await somebody();
     const access = forum.app.app.service(Access);
     const categories = forum.app.app.service(Categories);
@@ -367,7 +367,7 @@ describe('a moderator', () => {
     expect((await forum.guest.get(`/api/discussions/${made}`)).body.discussion.category_id).toBe(other.id);
   });
 
-  test('approves replies to a discussion that was merged where its posts are now', async () => {
+  test('approves a reply to a merged discussion in the discussion that has its posts now', async () => {
     const { client } = await somebody();
     const [first, second, last] = [
       await forum.start('mia', 'Merged first'),
@@ -386,7 +386,7 @@ describe('a moderator', () => {
     expect(post).toMatchObject({ discussion_id: last.id, content: 'Here I ask', reply_to_author: { username: 'mia' } });
   });
 
-  test('finds the oldest first, in parts', async () => {
+  test('lists the oldest posts first, in pages', async () => {
     for (const { id } of await queue('root')) await reject('root', id);
     const { client } = await somebody();
     const made: string[] = [];
@@ -403,8 +403,8 @@ describe('a moderator', () => {
   });
 });
 
-describe('its cost', () => {
-  test('is nothing while it is off, and one statement of those who have had enough posts', async () => {
+describe('the cost of approval', () => {
+  test('is zero while it is off, and one statement for members with enough posts', async () => {
     await set({ 'approval.first_posts': 0 });
     const send = () => leastOf(() => forum.app.statements(() => reply(forum.as.bob, lobby.id, 'As always')));
     const off = await send();
@@ -415,7 +415,7 @@ describe('its cost', () => {
     expect(await send()).toBe(off + 1);
   });
 
-  test('of the queue does not grow with it', async () => {
+  test('does not grow with the queue', async () => {
     const least = (path: string) => leastOf(() => forum.app.statements(() => forum.as.mia.get(path)));
     expect(await least('/api/approval?limit=100')).toBe(await least('/api/approval?limit=1'));
   });

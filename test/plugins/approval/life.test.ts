@@ -15,8 +15,8 @@ beforeAll(async () => {
   lobby = await forum.start('mia', 'The lobby');
 });
 
-describe('who is told', () => {
-  test('are moderators, by one notification while it is unread, and authors of what became of theirs', async () => {
+describe('a held post is announced', () => {
+  test('to moderators in one notification while it is unread, and to its author once it is decided', async () => {
     const { client } = await newcomer('nora');
     const [one, two] = [await held(reply(client, lobby.id, 'One')), await held(discuss(client, 'Two'))];
     const notified = async (name: 'mia' | 'root' | 'bob') =>
@@ -41,7 +41,7 @@ describe('who is told', () => {
     ]);
   });
 
-  test('are programs of staff, without the text, as long as it waits', async () => {
+  test('to API clients of staff in an event without the text, as long as it is held', async () => {
     const { client, id: author } = await newcomer('otto');
     await settled(forum.app);
     const { newest } = await forum.app.app.service(EventLog).bounds();
@@ -70,8 +70,8 @@ describe('who is told', () => {
   });
 });
 
-describe('a plugin that is switched off', () => {
-  test('leaves what is held where it is, and posts appear at once meanwhile', async () => {
+describe('disabling the plugin', () => {
+  test('keeps held posts, and lets new ones appear at once meanwhile', async () => {
     const { client } = await newcomer('paul');
     const id = await held(reply(client, lobby.id, 'Before'));
     await forum.app.app.plugins.disable('approval');
@@ -86,7 +86,7 @@ describe('a plugin that is switched off', () => {
 });
 
 describe('a member who', () => {
-  test('is banned has nothing in the queue any more', async () => {
+  test('is banned has no posts left in the queue', async () => {
     const { client, id: author } = await newcomer('quin');
     const id = await held(reply(client, lobby.id, 'Spam'));
     await forum.app.app.service(Accounts).setGroup(author, 'banned', forum.ids.root);
@@ -94,7 +94,7 @@ describe('a member who', () => {
     expect((await approve('mia', id)).body.error).toBe('This post was rejected already');
   });
 
-  test('takes their data along has what is held and was rejected in it, and what was approved as a post', async () => {
+  test('exports their data gets held and rejected posts, and approved ones as posts', async () => {
     const { client } = await newcomer('rosa');
     await held(reply(client, lobby.id, 'Waiting bilby'));
     expectStatus(await reject('mia', await held(reply(client, lobby.id, 'Rejected bilby')), 'No bilbies'), 200);
@@ -108,24 +108,27 @@ describe('a member who', () => {
     expect(files.get('posts.json')).toContain('Approved bilby');
   });
 
-  test.each(['anonymise', 'remove'])('leaves (%s) takes with them what is held and was rejected', async (mode) => {
-    const name = `leaver${mode.length}`;
-    const { client } = await newcomer(name);
-    await held(reply(client, lobby.id, `Bandicoot waits ${mode}`));
-    expectStatus(await reject('mia', await held(discuss(client, `Bandicoot rejected ${mode}`))), 200);
-    expect(await places(forum.app, 'bandicoot')).not.toEqual([]);
-    await forum.app.calm();
-    await confirm(client);
-    expect((await client.submit('/settings/privacy/delete', { username: name, mode })).status).toBe(303);
-    forum.app.clock.advance(15 * DAY);
-    await looked(forum.app);
-    await forum.app.calm();
-    expect(await places(forum.app, 'bandicoot')).toEqual([]);
-    for (const one of ['mia', 'root', 'bob'] as const) await forum.as[one].login(one, 'Plain-Sailing-42');
-  });
+  test.each(['anonymise', 'remove'])(
+    'deletes their account (%s) deletes their held and rejected posts',
+    async (mode) => {
+      const name = `leaver${mode.length}`;
+      const { client } = await newcomer(name);
+      await held(reply(client, lobby.id, `Bandicoot waits ${mode}`));
+      expectStatus(await reject('mia', await held(discuss(client, `Bandicoot rejected ${mode}`))), 200);
+      expect(await places(forum.app, 'bandicoot')).not.toEqual([]);
+      await forum.app.calm();
+      await confirm(client);
+      expect((await client.submit('/settings/privacy/delete', { username: name, mode })).status).toBe(303);
+      forum.app.clock.advance(15 * DAY);
+      await looked(forum.app);
+      await forum.app.calm();
+      expect(await places(forum.app, 'bandicoot')).toEqual([]);
+      for (const one of ['mia', 'root', 'bob'] as const) await forum.as[one].login(one, 'Plain-Sailing-42');
+    },
+  );
 });
 
-test('files in what is held or was rejected stay until it is gone', async () => {
+test('files in held or rejected posts are kept until those are deleted', async () => {
   const { client } = await newcomer('sue');
   const file = async () => {
     const { url } = expectStatus(await send(client, `file ${Math.random()}`, 'x.txt'), 201).body.upload;

@@ -18,8 +18,8 @@ beforeAll(async () => {
   ({ client: nora } = await newcomer('nora'));
 });
 
-describe('a member without script', () => {
-  test('is told that their reply is held, finds it, and may withdraw it', async () => {
+describe('a member without JavaScript', () => {
+  test('is informed that their reply is held, finds it, and can withdraw it', async () => {
     const answer = await nora.submit(`/d/${lobby.number}/reply`, { content: 'A **numbat**' });
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/settings/held-posts']);
     const page = await text(nora, '/settings/held-posts');
@@ -35,7 +35,7 @@ describe('a member without script', () => {
     expect((await nora.submit(`/settings/held-posts/${id}/withdraw`)).status).toBe(404);
   });
 
-  test('starts a discussion that is held, and the drafts of what they sent are gone', async () => {
+  test('starts a discussion that is held, and the drafts of what they sent are deleted', async () => {
     await nora.put('/api/drafts/new', { fields: { title: 'On numbats', content: 'x' } });
     await nora.put(`/api/drafts/reply-${lobby.id}`, { fields: { content: 'Words' } });
     const general = (await forum.guest.get('/api/categories/general')).body.category.id;
@@ -50,7 +50,7 @@ describe('a member without script', () => {
     await clear();
   });
 
-  test('keeps what they typed where ten wait already', async () => {
+  test('keeps their input when ten posts are held already', async () => {
     for (let at = 0; at < 10; at++) await held(reply(nora, lobby.id, `Number ${at}`));
     const refused = await nora.submit(`/d/${lobby.number}/reply`, { content: 'One too many' });
     expect(refused.status).toBe(409);
@@ -59,7 +59,7 @@ describe('a member without script', () => {
     await clear();
   });
 
-  test('reads in German what becomes of it', async () => {
+  test('reads the outcome in German', async () => {
     await newcomer('gerda');
     const [gerda, mia] = [forum.app.client({ 'accept-language': 'de' }), forum.app.client({ 'accept-language': 'de' })];
     await gerda.login('gerda', PASSWORD);
@@ -76,7 +76,7 @@ describe('a member without script', () => {
 });
 
 describe('the queue', () => {
-  test('shows what waits as it will look, whose it is, where it goes and why', async () => {
+  test('shows each post rendered, with its author, destination and reason', async () => {
     await held(reply(nora, lobby.id, 'With <b>tags</b> and *stars*'));
     await held(discuss(nora, 'Numbats & more'));
     const page = await text(forum.as.mia, '/mod/approval');
@@ -98,7 +98,7 @@ describe('the queue', () => {
     expect((await forum.as.mia.get(`/mod/approval/${id}`)).status).toBe(404);
   });
 
-  test('is decided by its forms, and whoever comes second is told', async () => {
+  test('is processed by forms, and a second decision is refused', async () => {
     const [one, two] = [await held(reply(nora, lobby.id, 'One')), await held(reply(nora, lobby.id, 'Two'))];
     const approved = await forum.as.mia.submit(`/mod/approval/${one}`, { decision: 'approve', reason: '' });
     expect([approved.status, approved.headers.get('location')]).toEqual([303, '/mod/approval']);
@@ -119,7 +119,7 @@ describe('the queue', () => {
     expect(audit.text).toContain('Held post rejected by a moderator');
   });
 
-  test('has parts, and long texts on pages of their own', async () => {
+  test('has pages, and separate pages for long posts', async () => {
     await set({ 'approval.first_posts': 50 });
     const { client } = await newcomer('ingo');
     const long = await held(reply(nora, lobby.id, `${'A long text. '.repeat(2_000)} The very end.`));
@@ -137,8 +137,8 @@ describe('the queue', () => {
   });
 });
 
-describe('what other pages have of it', () => {
-  test('is a tab of the settings for those whose posts may wait, and costs them nothing', async () => {
+describe('other pages', () => {
+  test('show members whose posts may be held a settings tab, at no cost', async () => {
     const tab = async (client: Client) => (await text(client, '/settings/profile')).includes('/settings/held-posts');
     expect([await tab(nora), await tab(forum.as.mia), await tab(forum.as.root)]).toEqual([true, false, false]);
     const least = () => leastOf(() => forum.app.statements(() => nora.get('/settings/profile')));
@@ -149,7 +149,7 @@ describe('what other pages have of it', () => {
     await set({ 'approval.first_posts': 2 });
   });
 
-  test('is a number for moderators, exact after each of these, at no cost while nothing changes', async () => {
+  test('show moderators an exact count, at no cost while nothing changes', async () => {
     const number = async (): Promise<number> => {
       const [, item = ''] =
         /<a class="menu-item" href="\/mod\/approval">(.*?)<\/a>/s.exec((await forum.as.mia.get('/')).text) ?? [];
