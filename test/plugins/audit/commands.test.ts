@@ -110,8 +110,8 @@ const IN_A_SITE = ['plugin add', 'plugin remove'];
 beforeAll(async () => void (site = await startForum({ environment: { secretKey: undefined } })));
 afterAll(() => site[Symbol.asyncDispose]());
 
-describe('what is done at the shell leaves an entry that says so', () => {
-  test('by every command that changes something', () => {
+describe('a command that changes something leaves an audit entry', () => {
+  test('and is listed here', () => {
     const commands = catalogue(site.app.kernel.graph.all()).map(({ command }) => command.name);
     expect(commands.toSorted()).toEqual([...Object.keys(CHANGES), ...HARMLESS, ...IN_A_SITE].toSorted());
   });
@@ -129,7 +129,7 @@ describe('what is done at the shell leaves an entry that says so', () => {
     expect(JSON.stringify(done)).not.toContain(PASSWORD);
   });
 
-  test('what is refused leaves none, and what fails half-way says that it did', async () => {
+  test('unless it is refused; if it fails halfway, an entry says so', async () => {
     const refused = {
       'setting set no.such 1': 'There is no setting',
       'setting set security.bcrypt_cost 0': 'must be',
@@ -157,7 +157,7 @@ describe('what is done at the shell leaves an entry that says so', () => {
     ]);
   });
 
-  test('also where no server runs: it is kept with the change, and the next server writes it down', async () => {
+  test('even without a running server: it is stored with the change, and the next server writes it', async () => {
     const place = await makeTestPlace(migrated());
     const environment = { ...site.app.environment, dataDir: place.folder, databaseUrl: place.url };
     const open = (): Promise<App> => createApp({ site: SITE, environment, configuration, log: testLog });

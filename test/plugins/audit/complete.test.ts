@@ -247,8 +247,8 @@ const entries = async (): Promise<readonly AuditRecord[]> => {
 /** What members may do, too, with what is theirs. */
 const SHARED = ['/api/discussions/:id/restore', '/api/posts/:id/restore', '/p/:id/restore'];
 
-describe('what administrators and moderators do leaves an entry', () => {
-  test('by every route there is', () => {
+describe('every change by administrators and moderators leaves an audit entry', () => {
+  test('and its route is listed here', () => {
     const STAFF = ['admin', 'moderator'];
     const routes = forum.app.app.routes
       .list()

@@ -6,8 +6,8 @@ import { settled } from './settled.ts';
 
 const forum = useForum();
 
-describe('the names of actions', () => {
-  test('every action that can leave an entry has one, in the words of the plugin that owns it', () => {
+describe('the names of audit actions', () => {
+  test('exist for every action that can leave an entry, in the texts of the plugin that owns it', () => {
     const { app } = forum.app;
     const web = app.service(Web);
     const keys = app.extensions
@@ -25,7 +25,7 @@ describe('the names of actions', () => {
     expect([...owners].filter(([, all]) => new Set(all.map(({ plugin }) => plugin)).size > 1)).toEqual([]);
   });
 
-  test('are shown on the page and in its filter, which goes by the id', async () => {
+  test('are shown on the page and in its filter, which uses the id', async () => {
     await settled(forum.app);
     const { text } = await forum.as.root.get('/admin/audit?action=account.logged-in');
     expect(text).toContain('<h2>Logged in</h2>');

@@ -48,8 +48,8 @@ const all = <T>(statement: Parameters<typeof forum.app.app.data.all<T>>[0]): Pro
 
 beforeAll(() => install(forum.app, doorkeeper));
 
-describe('an entry', () => {
-  test('says who did what to what, from where and when, in words that are cut short', async () => {
+describe('an audit entry', () => {
+  test('records who did what to what, from where and when, with long text shortened', async () => {
     const { length: before } = await entriesFor('&action=door.opened');
     await doors.emit(opened, { door: 'cellar', by: forum.ids.mia });
     const entries = await entriesFor('&action=door.opened');
@@ -65,7 +65,7 @@ describe('an entry', () => {
     });
   });
 
-  test('is left out where the rule says so, and where the transaction was rolled back', async () => {
+  test('is omitted if the rule says so, or if the transaction was rolled back', async () => {
     const before = await entriesFor();
     await doors.emit(opened, { door: 'cellar', quietly: true });
     await forum.app.app.data
@@ -77,7 +77,7 @@ describe('an entry', () => {
     expect(await entriesFor()).toEqual(before);
   });
 
-  test('is one line of the log too, which nothing secret is in', async () => {
+  test('is also one line of the server log, without secrets', async () => {
     await doors.emit(opened, { door: 'garden' });
     await settled(forum.app);
     const lines = forum.app.lines.filter((line) => line['audit'] === true && line['subjectId'] === 'garden');
@@ -92,15 +92,15 @@ describe('an entry', () => {
     ]);
   });
 
-  test('without an actor is the program’s', async () => {
+  test('without an actor is attributed to the system or a guest', async () => {
     await doors.emit(opened, { door: 'gate' });
     expect((await entriesFor('&subject=door:gate'))[0]!.actor).toBeNull();
     expect((await forum.as.root.get('/admin/audit?subject=door:gate')).text).toContain('system or guest');
   });
 });
 
-describe('the page', () => {
-  test('shows entries to administrators and to nobody else', async () => {
+describe('the audit page', () => {
+  test('shows entries to administrators only', async () => {
     await doors.emit(opened, { door: 'cellar', by: forum.ids.ada });
     await settled(forum.app);
     const { status, text } = await forum.as.root.get('/admin/audit');
@@ -112,7 +112,7 @@ describe('the page', () => {
     expect((await forum.guest.get('/admin/audit', JSON_ONLY)).status).toBe(401);
   });
 
-  test('finds by action, by whom, to what and in which days', async () => {
+  test('filters by action, actor, subject and dates', async () => {
     await doors.emit(opened, { door: 'roof', by: forum.ids.bob });
     const [entry] = await entriesFor('&subject=door:roof');
     expect(await entriesFor('&action=door.opened&actor=bob&subject=roof')).toEqual([entry]);
@@ -137,7 +137,7 @@ describe('the page', () => {
     },
   );
 
-  test('goes back page by page, and the pages are those of the whole list', async () => {
+  test('has pages that together are the whole list', async () => {
     for (let n = 0; n < 5; n++) await doors.emit(opened, { door: `page-${n}`, by: forum.ids.ada });
     const whole = await entriesFor('&action=door.opened');
     const seen: AuditRecord[] = [];
@@ -155,7 +155,7 @@ describe('the page', () => {
     );
   });
 
-  test('leaves no entry of being looked at, and takes the same number of statements whatever it shows', async () => {
+  test('leaves no entry when it is viewed, and takes a constant number of statements', async () => {
     const before = await entriesFor();
     await forum.as.root.get('/admin/audit');
     expect(await entriesFor()).toEqual(before);
@@ -165,8 +165,8 @@ describe('the page', () => {
   });
 });
 
-describe('the log is append-only', () => {
-  test('the database refuses to change an entry, to delete one and to empty the table', async () => {
+describe('the audit log', () => {
+  test('refuses updates, deletions and truncation in the database', async () => {
     await doors.emit(opened, { door: 'safe' });
     await settled(forum.app);
     for (const statement of [
@@ -178,7 +178,7 @@ describe('the log is append-only', () => {
     }
   });
 
-  test('a whole log is found to be whole', async () => {
+  test('verifies as intact when nothing was changed', async () => {
     const { entries, broken } = await verify();
     expect([entries > 5, broken]).toEqual([true, undefined]);
   });
@@ -199,30 +199,27 @@ describe('the log is append-only', () => {
   const middle = '(select position from audit_entry order by position offset 2 limit 1)';
 
   test.each([
+    ['the actor of an entry is changed', `update audit_entry set actor = gen_random_uuid() where position = ${middle}`],
     [
-      'somebody else is said to have done it',
-      `update audit_entry set actor = gen_random_uuid() where position = ${middle}`,
-    ],
-    [
-      'it is said to have been done at another time',
+      'the time of an entry is changed',
       `update audit_entry set created_at = created_at + interval '1 second' where position = ${middle}`,
     ],
     [
-      'its facts are others',
+      'the details of an entry are changed',
       `update audit_entry set details = details || '{"door":"another"}' where position = ${middle}`,
     ],
-    ['one is taken out', `delete from audit_entry where position = ${middle}`],
-    ['the first ones are taken out', `delete from audit_entry where position <= ${middle}`],
+    ['an entry is removed', `delete from audit_entry where position = ${middle}`],
+    ['the first entries are removed', `delete from audit_entry where position <= ${middle}`],
     [
-      'one is put in',
+      'an entry is inserted',
       `insert into audit_entry (id, action, details, created_at, previous, seal)
       select gen_random_uuid(), action, details, created_at, seal, seal from audit_entry order by position desc limit 1`,
     ],
-  ])('it shows when %s behind the program’s back', async (_what, statement) => {
+  ])('detects when %s directly in the database', async (_what, statement) => {
     expect(await tampered(statement)).toEqual(expect.any(Number));
   });
 
-  test('two at once each come after the other', async () => {
+  test('chains concurrent entries one after the other', async () => {
     await Promise.all(Array.from({ length: 20 }, (_, n) => doors.emit(opened, { door: `crowd-${n}` })));
     expect(
       (await entriesFor('&action=door.opened')).filter(({ subject }) => subject!.id.startsWith('crowd-')),
@@ -234,7 +231,7 @@ describe('the log is append-only', () => {
 describe('old entries', () => {
   const runRetention = (): Promise<void> => forum.app.runSchedule('audit/job:tend');
 
-  test('are kept for ever where the setting is 0', async () => {
+  test('are kept for ever if the setting is 0', async () => {
     await forum.app.app.settings.set({ 'audit.days': 0 });
     const [{ count: before } = { count: 0 }] = await all(
       sql<{ count: number }>`select count(*) as count from audit_entry`,
@@ -247,7 +244,7 @@ describe('old entries', () => {
     expect(after).toBe(before);
   });
 
-  test('stay for thirty days at least, whatever the setting says', async () => {
+  test('are kept for at least thirty days, whatever the setting', async () => {
     await forum.app.app.settings.set({ 'audit.days': 1 });
     const now = forum.app.clock.now();
     const [{ count: before } = { count: 0 }] = await all(
@@ -259,7 +256,7 @@ describe('old entries', () => {
     forum.app.clock.advance(now - forum.app.clock.now());
   });
 
-  test('are forgotten after the days of the setting, with an entry that says so, and the rest is whole', async () => {
+  test('are deleted after the configured days, with an entry about it, and the rest stays intact', async () => {
     await forum.app.app.settings.set({ 'audit.days': 365 });
     const [{ count: before } = { count: 0 }] = await all(
       sql<{ count: number }>`select count(*) as count from audit_entry`,
@@ -272,7 +269,7 @@ describe('old entries', () => {
     expect(await verify()).toEqual({ entries: 1, broken: undefined });
   });
 
-  test('stay where the log is not as it was written, which is said in the server’s log', async () => {
+  test('are kept if the log has been tampered with, which is logged as an error', async () => {
     await all(sql.raw('alter table audit_entry disable trigger user'));
     await all(sql`update audit_entry set details = '{}'`);
     forum.app.clock.advance(400 * DAY);
@@ -284,7 +281,7 @@ describe('old entries', () => {
   });
 });
 
-test('thousands of old entries are forgotten in batches, each with an entry that says so, and the rest is whole', async () => {
+test('thousands of old entries are deleted in batches, each with an entry about it, and the rest stays intact', async () => {
   await using other = await startForum();
   const { app, clock } = other;
   const data = app.service(Data);
@@ -320,7 +317,7 @@ test('thousands of old entries are forgotten in batches, each with an entry that
   expect(await app.service(AuditLog).verify()).toEqual({ entries: 4, broken: undefined });
 });
 
-test('a new root key leaves an entry, and the seals as good as before', async () => {
+test('a new root key leaves an entry and keeps the seals valid', async () => {
   await using other = await startForum({ environment: { secretKey: undefined } });
   await install(other, doorkeeper);
   await doors.emit(opened, { door: 'before' });

@@ -28,7 +28,7 @@ const root = (): AuditRecord['actor'] => ({ id: forum.ids.root, username: 'root'
 
 beforeAll(() => forum.as.root.csrf('/admin'));
 
-test('settings leave their keys and who saved them, never their values', async () => {
+test('saving settings logs their keys and who saved them, never their values', async () => {
   const done = await left(async () => {
     await post('/admin/settings/save', {
       'site.name': 'Another name',
@@ -43,7 +43,7 @@ test('settings leave their keys and who saved them, never their values', async (
   expect(JSON.stringify(done)).not.toMatch(/Another name|whsec_/);
 });
 
-test('plugins leave which one was switched, and what stopped with it', async () => {
+test('switching a plugin logs which one, and what stopped with it', async () => {
   const done = await left(async () => {
     await post('/admin/plugins/disable', { id: 'pro-feeds' });
     await post('/admin/plugins/enable', { id: 'pro-feeds' });
@@ -57,7 +57,7 @@ test('plugins leave which one was switched, and what stopped with it', async () 
   ]);
 });
 
-test('members leave what was changed of them, without their address', async () => {
+test('changing a member logs what was changed, without their e-mail address', async () => {
   const done = await left(async () => {
     await post('/admin/users/save', { id: forum.ids.bad, group_id: 'member' });
     await post('/admin/users/save', { id: forum.ids.bad, group_id: 'banned', status: 'disabled' });
@@ -80,7 +80,7 @@ test('members leave what was changed of them, without their address', async () =
   expect(done[0]!.subject).toEqual({ ...subject, username: 'bad' });
 });
 
-test('categories, tags and kinds of reactions leave entries when they are saved and deleted', async () => {
+test('saving and deleting categories, tags and reaction types is logged', async () => {
   const done = await left(async () => {
     const { category } = await post('/admin/categories/save', { name: 'Garden' });
     await post('/admin/categories/delete', { id: category.id });
@@ -98,7 +98,7 @@ test('categories, tags and kinds of reactions leave entries when they are saved 
   expect(done.every(({ actor }) => actor?.username === 'root')).toBe(true);
 });
 
-test('groups and permissions leave what was decided, by whom', async () => {
+test('groups and permissions log what was decided, and by whom', async () => {
   const access = forum.app.app.service(Access);
   const group = { id: 'crew', name: 'Crew', level: 'member' } as const;
   const done = await left(async () => {
@@ -122,7 +122,7 @@ test('groups and permissions leave what was decided, by whom', async () => {
   ]);
 });
 
-test('webhooks leave what was done to them, with the host of their address alone', async () => {
+test('changing a webhook logs only the host of its URL', async () => {
   const done = await left(async () => {
     const { webhook } = await post('/admin/webhooks/save', {
       name: 'Receiver',
@@ -140,7 +140,7 @@ test('webhooks leave what was done to them, with the host of their address alone
   expect(JSON.stringify(done)).not.toMatch(/secret=|key=|whsec_/);
 });
 
-test('addresses of feeds leave who made and revoked them, never the token', async () => {
+test('feed addresses log who created and revoked them, never the token', async () => {
   let token = '';
   const done = await left(async () => {
     const made = (await forum.as.ada.post('/settings/feeds', { name: 'Reader' }, JSON_ONLY)).body;
@@ -155,7 +155,7 @@ test('addresses of feeds leave who made and revoked them, never the token', asyn
   expect(JSON.stringify(done)).not.toContain(token);
 });
 
-test('work that is tried again leaves whose it was and how much', async () => {
+test('retrying jobs logs their listener and how many there were', async () => {
   await forum.app.app.data.all(
     sql`insert into job (id, listener, payload, failed_at) values (gen_random_uuid(), 'nobody/thing', '{}', now())`,
   );
@@ -165,7 +165,7 @@ test('work that is tried again leaves whose it was and how much', async () => {
   ]);
 });
 
-test('what was refused leaves nothing', async () => {
+test('a refused change logs nothing', async () => {
   const done = await left(async () => {
     expect((await forum.as.ada.post('/admin/settings/save', { 'site.name': 'Mine' }, JSON_ONLY)).status).toBe(403);
     expect((await forum.as.root.post('/admin/settings/save', { 'no.such': 1 }, JSON_ONLY)).status).toBe(400);

@@ -26,7 +26,7 @@ function marked(what: string, make: (mark: string) => string = (mark) => mark): 
   return secret;
 }
 
-describe('nothing secret is in the log, whatever was done', () => {
+describe('the audit log contains no secret', () => {
   let site: TestForum;
   let root: Client;
   let ada: Client;
@@ -72,7 +72,7 @@ describe('nothing secret is in the log, whatever was done', () => {
   });
   afterAll(() => site[Symbol.asyncDispose]());
 
-  test('logins, passwords and tokens', async () => {
+  test('of logins, passwords and tokens', async () => {
     const guest = site.client();
     await guest.csrf();
     await post(
@@ -94,7 +94,7 @@ describe('nothing secret is in the log, whatever was done', () => {
     expect(await found()).toEqual([]);
   });
 
-  test('a forgotten password and its link', async () => {
+  test('of a forgotten password and its link', async () => {
     const guest = site.client();
     await guest.csrf('/password/forgot');
     await post(guest, '/password/forgot', { email: secrets.get('new e-mail') });
@@ -112,7 +112,7 @@ describe('nothing secret is in the log, whatever was done', () => {
     expect(await found()).toEqual([]);
   });
 
-  test('second factors', async () => {
+  test('of second factors', async () => {
     const phone = new Members(site);
     const secret = keep('TOTP secret', (await post(ada, '/settings/security/two-factor/begin')).secret);
     const code = phone.code(secret);
@@ -127,7 +127,7 @@ describe('nothing secret is in the log, whatever was done', () => {
     expect(await found()).toEqual([]);
   });
 
-  test('settings, webhooks and what moderators write', async () => {
+  test('of settings, webhooks and moderators’ texts', async () => {
     await post(root, '/admin/settings/save', {
       'webhooks.inbound_secret': marked(
         'inbound secret',
@@ -153,7 +153,7 @@ describe('nothing secret is in the log, whatever was done', () => {
     expect(await found()).toEqual([]);
   });
 
-  test('the command line', async () => {
+  test('of the command line', async () => {
     const run = (...words: string[]): Promise<void> => runCommand(site.app, words, console);
     await run(
       'user',
@@ -179,7 +179,7 @@ describe('nothing secret is in the log, whatever was done', () => {
     expect(await found()).toEqual([]);
   });
 
-  test('all of which left its entries', async () => {
+  test('although all of these left entries', async () => {
     await settled(site);
     const rows = await site.app.data.all(sql<{ action: string }>`select * from audit_entry order by position`);
     const actions = new Set(rows.map(({ action }) => action));

@@ -34,7 +34,7 @@ const state = async (): Promise<unknown> =>
     ].map((statement) => rows(statement)),
   );
 
-describe('where an entry cannot be kept, nothing is done', () => {
+describe('nothing is changed if the audit entry cannot be stored', () => {
   beforeAll(async () => {
     await forum.as.root.csrf('/admin');
     category = (await post('/admin/categories/save', { name: 'Quay' })).category.id;
@@ -75,7 +75,7 @@ describe('where an entry cannot be kept, nothing is done', () => {
     ['webhooks/save', () => ({ id: webhook, active: true })],
     ['plugins/disable', () => ({ id: 'typing' })],
     ['plugins/enable', () => ({ id: 'typing' })],
-  ])('/admin/%s', async (path, body) => {
+  ])('by POST /admin/%s', async (path, body) => {
     const before = await state();
     expect((await forum.as.root.post(`/admin/${path}`, body(), JSON_ONLY)).status).toBe(500);
     expect(await state()).toEqual(before);
@@ -87,7 +87,7 @@ describe('where an entry cannot be kept, nothing is done', () => {
     ['setting', 'set', 'site.name', 'Pier'],
     ['plugin', 'disable', 'typing'],
     ['user', 'promote', 'ada', '--group', 'moderator'],
-  ])('%s %s', async (...words) => {
+  ])('by the command %s %s', async (...words) => {
     const before = await state();
     await expect(runCommand(forum.app.app, words, console)).rejects.toThrow('there is no room');
     expect(await state()).toEqual(before);
@@ -95,7 +95,7 @@ describe('where an entry cannot be kept, nothing is done', () => {
   });
 });
 
-test('a plugin that could not be switched leaves both: that it was tried, and that it stayed as it was', async () => {
+test('a plugin that could not be switched leaves two entries: the attempt, and that it stayed as it was', async () => {
   const { plugins } = forum.app.app;
   const disable = plugins.disable.bind(plugins);
   plugins.disable = () => Promise.reject(new Error('the rope broke'));
@@ -108,7 +108,7 @@ test('a plugin that could not be switched leaves both: that it was tried, and th
   expect(done.map(({ action }) => action)).toEqual(['plugin.disabled', 'plugin.stayed']);
 });
 
-test('a plugin that has to stay on leaves nothing when it is asked to go', async () => {
+test('a refusal to disable a required plugin leaves no entry', async () => {
   expect((await forum.as.root.post('/admin/plugins/disable', { id: 'web' }, JSON_ONLY)).status).toBe(409);
   await settled(forum.app);
   expect(await rows(`select 1 from audit_entry where subject_id = 'web'`)).toEqual([]);
