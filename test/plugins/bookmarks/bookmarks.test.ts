@@ -17,7 +17,7 @@ const page = async (path: string, name: Name): Promise<string> =>
   expectStatus(await forum.as[name].get(path), 200).text;
 
 describe('a bookmark', () => {
-  test('keeps a post or a discussion, with note and reminder, once', async () => {
+  test('marks a post or a discussion once, with a note and a reminder', async () => {
     const { id, number, postId } = await forum.start('ada', 'Anchors');
     const made = await keep('bob', {
       discussion_id: String(number),
@@ -45,7 +45,7 @@ describe('a bookmark', () => {
     expect((await listed(forum.as.bob)).bookmarks.map((one: any) => one.id)).toEqual([made.id]);
   });
 
-  test('is shown on the post to its owner alone', async () => {
+  test('is shown on the post to its owner only', async () => {
     const { id, postId, number } = await forum.start('ada', 'Seen by me');
     const { id: bookmark } = await keep('mia', { post_id: postId });
     const fieldFor = async (client: Client) => (await client.get(`/api/discussions/${id}`)).body.posts[0].bookmark?.id;
@@ -60,7 +60,7 @@ describe('a bookmark', () => {
     expect((await forum.guest.get(`/d/${number}-seen-by-me`)).text).not.toContain('bookmark-badge');
   });
 
-  test('is changed and removed by its owner alone', async () => {
+  test('is changed and removed by its owner only', async () => {
     const { postId } = await forum.start('ada', 'Changed');
     const { id } = await keep('bob', { post_id: postId, note: 'Before', remind_at: inMinutes(5) });
     for (const body of [{ note: 'Hers' }, undefined]) {
@@ -81,15 +81,15 @@ describe('a bookmark', () => {
     ['neither a post nor a discussion', {}, 404],
     ['a note that is too long', { note: 'x'.repeat(501) }, 400],
     ['a reminder in the past', { remind_at: inMinutes(0) }, 400],
-    ['a reminder after many years', { remind_at: '2040-01-01T00:00:00Z' }, 400],
-    ['a reminder that is no time', { remind_at: 'tomorrow' }, 400],
+    ['a reminder too far in the future', { remind_at: '2040-01-01T00:00:00Z' }, 400],
+    ['a reminder that is not a time', { remind_at: 'tomorrow' }, 400],
   ])('is refused with %s', async (_what, body, status) => {
     const { postId } = await forum.start('ada', 'Refused');
     const about = 'note' in body || 'remind_at' in body ? { post_id: postId } : {};
     expect((await forum.as.bob.post('/api/bookmarks', { ...about, ...body })).status).toBe(status);
   });
 
-  test('is refused beyond as many as a member may have, and beyond the rate', async () => {
+  test('is refused beyond the maximum per member, and beyond the rate limit', async () => {
     const [first, second] = [await forum.start('ada', 'First'), await forum.start('ada', 'Second')];
     const settings = forum.app.app.service(Settings);
     await settings.set({ 'bookmarks.most': 1 });
@@ -108,8 +108,8 @@ describe('a bookmark', () => {
   });
 });
 
-describe('the list', () => {
-  test('is ordered so that nothing ties, and read in pages', async () => {
+describe('the list of bookmarks', () => {
+  test('has a total order, and is read in pages', async () => {
     const made: string[] = [];
     for (const [at, title] of ['One', 'Two', 'Three', 'Four'].entries()) {
       const { postId } = await forum.start('bob', title);
@@ -135,14 +135,14 @@ describe('the list', () => {
     expect((await forum.as.ada.get(`/api/bookmarks?sort=newest&cursor=${cursor}`)).status).toBe(400);
   });
 
-  test('is searched in notes, titles and texts, for all words', async () => {
+  test('is searched in notes, titles and texts for all words', async () => {
     expect(await titles('ada', '?q=ROPE%201')).toEqual(['Two']);
     expect(await titles('ada', '?q=three')).toEqual(['Three']);
     expect(await titles('ada', '?q=about%20rope%20four')).toEqual(['Four']);
     for (const q of ['rope%25', 'r_pe', 'rope%20nothing', '%5C']) expect(await titles('ada', `?q=${q}`)).toEqual([]);
   });
 
-  test('is searched no further than in the beginnings of texts, for no more than some words', async () => {
+  test('is searched only in the beginnings of texts, and for a limited number of words', async () => {
     const { id } = await forum.start('bob', 'A long one');
     const post = await forum.reply('bob', id, `beginning ${'and so on '.repeat(1_000)} end`);
     await keep('ada', { post_id: post.id });
@@ -150,7 +150,7 @@ describe('the list', () => {
     expect([await count('beginning'), await count('end'), await count(`${'so '.repeat(8)}end`)]).toEqual([1, 0, 1]);
   });
 
-  test('leaves out what one may not see any more, counts without it, and has it back later', async () => {
+  test('omits what is no longer visible, does not count it, and shows it again later', async () => {
     const [moved, gone] = [await forum.start('ada', 'Moved away'), await forum.start('ada', 'Deleted')];
     const { id: reply } = await forum.reply('ada', gone.id, 'A reply');
     for (const postId of [moved.postId, gone.postId, reply]) await keep('bad', { post_id: postId });
@@ -169,7 +169,7 @@ describe('the list', () => {
     expect(await titles('bad')).toEqual(before);
   });
 
-  test('takes as many statements for many as for one', async () => {
+  test('takes as many statements for many bookmarks as for one', async () => {
     const asked = (path: string) => leastOf(() => forum.app.statements(() => forum.as.ada.get(path)));
     expect(await asked('/api/bookmarks?limit=4')).toBe(await asked('/api/bookmarks?limit=1'));
     const { id } = await forum.start('ada', 'Long');
@@ -187,7 +187,7 @@ describe('the list', () => {
 });
 
 describe('pages', () => {
-  test('bookmark a post and let it go without script', async () => {
+  test('add and remove a bookmark without JavaScript', async () => {
     const { number, postId } = await forum.start('ada', 'Without script');
     const sent = await forum.as.mia.submit(`/p/${postId}/bookmark`, { kept: 'true' });
     expect([sent.status, sent.headers.get('location')]).toEqual([303, `/d/${number}/1`]);
@@ -199,7 +199,7 @@ describe('pages', () => {
     expect((await forum.guest.submit(`/p/${postId}/bookmark`, { kept: 'true' })).status).toBe(401);
   });
 
-  test('change note and reminder in the zone of the site, and give back a form that is refused', async () => {
+  test('change note and reminder in the site’s time zone, and show a refused form again', async () => {
     const settings = forum.app.app.service(Settings);
     await settings.set({ 'site.timezone': 'Europe/Berlin' });
     const { postId } = await forum.start('ada', 'By form');
@@ -233,7 +233,7 @@ describe('pages', () => {
     await settings.reset(['site.timezone']);
   });
 
-  test('remove several at once, and say what to do where there are none', async () => {
+  test('remove several at once, and show what to do when there are none', async () => {
     const ids: string[] = [];
     for (const title of ['Three of them', 'Two of them', 'One of them'])
       ids.push((await keep('root', { post_id: (await forum.start('ada', title)).postId })).id);
@@ -267,7 +267,7 @@ describe('a reminder', () => {
     );
   const soon = (milliseconds: number): string => new Date(NOW + milliseconds).toISOString();
 
-  test('comes at its time, once, also when the bookmark was changed', async () => {
+  test('is sent at its time, once, even if the bookmark was changed', async () => {
     const { postId, number, id } = await forum.start('ada', 'Remembered');
     const { id: bookmark } = await keep('bob', { post_id: postId, remind_at: soon(60_000) });
     await forum.as.bob.put(`/api/bookmarks/${bookmark}`, { remind_at: soon(150) });
@@ -283,7 +283,7 @@ describe('a reminder', () => {
     expect(found).toMatchObject({ remind_at: null, reminded_at: inMinutes(0), note: 'Only the note' });
   });
 
-  test('does not come where it was taken back, or the post cannot be seen', async () => {
+  test('is not sent if it was removed, or if the post is not visible', async () => {
     const [kept, dropped, hidden, last] = [
       await forum.start('ada', 'Taken back'),
       await forum.start('ada', 'Dropped'),
@@ -304,7 +304,7 @@ describe('a reminder', () => {
   });
 });
 
-test('a reminder that is due while its post is deleted comes once that is back', async () => {
+test('a reminder that is due while its post is deleted is sent once the post is restored', async () => {
   const about = [await forum.start('ada', 'A post of it is gone'), await forum.start('ada', 'It is gone as a whole')];
   const reply = await forum.reply('ada', about[0]!.id, 'Gone for a while');
   const posts: readonly string[] = [reply.id, about[1]!.postId];
