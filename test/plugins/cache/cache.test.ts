@@ -26,8 +26,8 @@ function slow<T>(): { load: () => Promise<T>; end: (value: T) => void; calls: ()
   return { load: () => (calls++, promise), end: resolve, calls: () => calls };
 }
 
-describe('what a process remembers', () => {
-  it('is loaded once and held until one of its tags is purged', async () => {
+describe('a cached value', () => {
+  it('is loaded once and kept until one of its tags is purged', async () => {
     const cache = start();
     let loads = 0;
     const read = (): Promise<number> => cache.remember('page', ['a', 'b'], async () => ++loads);
@@ -40,7 +40,7 @@ describe('what a process remembers', () => {
     expect(await read()).toBe(2);
   });
 
-  it('shares one load among those who ask at the same time, and a failure too', async () => {
+  it('is loaded once for concurrent callers, who also share a failure', async () => {
     const cache = start();
     const { load, end, calls } = slow<string>();
     const both = Promise.all([cache.remember('page', ['a'], load), cache.remember('page', ['a'], load)]);
@@ -53,7 +53,7 @@ describe('what a process remembers', () => {
     expect(await cache.remember('bad', [], async () => 'better')).toBe('better');
   });
 
-  it('does not hold a load that a purge overtook, nor hand it to those who ask after the purge', async () => {
+  it('is not stored if a purge overtook its load, nor returned to callers after the purge', async () => {
     const cache = start();
     const old = slow<string>();
     const before = cache.remember('page', ['a'], old.load);
@@ -67,7 +67,7 @@ describe('what a process remembers', () => {
     expect(cache.peek('page')).toBe('new');
   });
 
-  it('is what was read after a purge, also for those who asked before it and are answered later', async () => {
+  it('is the one read after a purge, even for earlier callers who are answered later', async () => {
     const cache = start();
     const old = slow<string>();
     const early = [cache.remember('page', ['a'], old.load), cache.remember('page', ['a'], old.load)];
@@ -77,7 +77,7 @@ describe('what a process remembers', () => {
     expect([await Promise.all(early), cache.peek('page')]).toEqual([['new', 'new'], 'new']);
   });
 
-  it('keeps a computed value only when nothing was purged meanwhile', async () => {
+  it('is stored after computing it only if none of its tags was purged meanwhile', async () => {
     const cache = start();
     const cacheVersion = cache.version();
     await cache.purge('b');
@@ -87,7 +87,7 @@ describe('what a process remembers', () => {
     expect(cache.peek('page')).toBe('fresh');
   });
 
-  it('refuses old marks after more purges than it remembers one by one', async () => {
+  it('is not stored with an old version after more purges than are tracked one by one', async () => {
     const cache = start();
     const cacheVersion = cache.version();
     await cache.purge(...Array.from({ length: 10_000 }, (_, n) => `tag ${n}`));
@@ -106,7 +106,7 @@ describe('what a process remembers', () => {
     expect(cache.peek('page')).toBe('committed');
   });
 
-  it('is purged after the commit where that is asked for inside a transaction', async () => {
+  it('is purged after the commit if the purge is requested inside a transaction', async () => {
     const cache = start();
     await cache.remember('page', ['a'], async () => 'old');
     inside = true;
@@ -117,7 +117,7 @@ describe('what a process remembers', () => {
     expect(cache.peek('page')).toBeUndefined();
   });
 
-  it('expires after its seconds', async () => {
+  it('expires after the given seconds', async () => {
     const cache = start();
     const now = vi.spyOn(performance, 'now').mockReturnValue(1_000);
     await cache.remember('page', [], async () => 'short', { seconds: 10 });
@@ -127,7 +127,7 @@ describe('what a process remembers', () => {
     expect(cache.peek('page')).toBeUndefined();
   });
 
-  it('stays within its bytes, letting go of what nobody read', async () => {
+  it('is evicted if it is not read when the size limit is reached', async () => {
     const cache = start({ bytes: 100_000 });
     const page = Buffer.alloc(1_000);
     for (let n = 0; n < 500; n++) {
@@ -145,7 +145,7 @@ describe('what a process remembers', () => {
     expect(cache.peek('page 499')).toBeUndefined();
   });
 
-  it('holds 32 MiB where nothing else is said', () => {
+  it('shares 32 MiB with others by default', () => {
     const cache = start();
     for (let n = 0; n < 33; n++) cache.set(`page ${n}`, [], 'x', cache.version(), { bytes: 1024 * 1024 });
     expect([cache.peek('page 0'), cache.peek('page 1'), cache.peek('page 32')]).toEqual([undefined, 'x', 'x']);

@@ -10,8 +10,8 @@ import { noTransaction } from './no-transaction.ts';
 const { start, undo, place } = useCaches();
 const soon = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 15_000, interval: 20 });
 
-describe('one process alone', () => {
-  it('tells nobody, hears nothing and may always serve what it holds', async () => {
+describe('a single process', () => {
+  it('publishes to no one, receives nothing, and may always serve what it holds', async () => {
     const cluster = createCluster(log);
     const { current, close } = await openCache({ namespace: 'alone', log, cluster, data: noTransaction });
     const heard = vi.fn<(payload: unknown) => void>();
@@ -21,7 +21,7 @@ describe('one process alone', () => {
     await close();
   });
 
-  it('does not start with a Redis that is not there, and says which without its password', async () => {
+  it('does not start if Redis is unreachable, and names it without its password', async () => {
     const failure = await openCache({
       url: 'redis://:hidden@127.0.0.1:1',
       namespace: 'none',
@@ -35,7 +35,7 @@ describe('one process alone', () => {
   });
 });
 
-describe('a process that shares', () => {
+describe('a process in a cluster', () => {
   /** Redis as far as the cluster sees it: the number of the last announcement, or no answer. */
   let number: number | undefined;
   let cluster: Cluster;
@@ -62,7 +62,7 @@ describe('a process that shares', () => {
     return transport;
   }
 
-  it('serves nothing from the moment it knows of an announcement until it has heard it', async () => {
+  it('serves nothing from when it knows of a message until it has received it', async () => {
     const transport = await joined();
     expect(transport.current()).toBe(true);
     number = 6;
@@ -73,7 +73,7 @@ describe('a process that shares', () => {
     expect(looked).not.toHaveBeenCalled();
   });
 
-  it('looks at everything again when the announcement does not come by the next renewal', async () => {
+  it('rechecks everything if the message does not arrive by the next renewal', async () => {
     const transport = await joined();
     number = 6;
     await nextRenewal();
@@ -83,7 +83,7 @@ describe('a process that shares', () => {
     expect(transport.current()).toBe(true);
   });
 
-  it('tells a listener nothing more once it is undone', async () => {
+  it('does not call a listener once it is removed', async () => {
     await joined();
     const heard = vi.fn<(payload: unknown) => void>();
     const stop = cluster.subscribe('polls', heard);
@@ -93,13 +93,13 @@ describe('a process that shares', () => {
     expect(heard).toHaveBeenCalledTimes(1);
   });
 
-  it('looks at everything again when a number was skipped', async () => {
+  it('rechecks everything if a number was skipped', async () => {
     await joined();
     say('7 somebody 1 plugins {}');
     expect(looked.mock.calls).toEqual([[undefined]]);
   });
 
-  it('looks at everything again after Redis was away, even if nothing seems to have been said', async () => {
+  it('rechecks everything after a Redis outage, even if no message seems to be missing', async () => {
     const transport = await joined();
     number = undefined;
     await nextRenewal();
@@ -112,15 +112,15 @@ describe('a process that shares', () => {
     expect(transport.current()).toBe(true);
   });
 
-  it('is not disturbed by what is no announcement', async () => {
+  it('ignores malformed messages', async () => {
     const transport = await joined();
     for (const text of ['', 'hello', '6', '6 somebody plugins']) say(text);
     expect(transport.current()).toBe(true);
   });
 });
 
-describe.runIf(redisUrl)('an announcement', () => {
-  it('reaches the listeners of every other process, with its payload, before it resolves', async () => {
+describe.runIf(redisUrl)('a published message', () => {
+  it('reaches the listeners of every other process, with its payload, before the call resolves', async () => {
     const [a, b, c] = [await start(), await start(), await start()];
     const heard: [string, object][] = [];
     const hear =
@@ -144,7 +144,7 @@ describe.runIf(redisUrl)('an announcement', () => {
     expect(heard).toEqual([['a', { id: 'd' }]]);
   });
 
-  it('is answered even where a listener fails, and the failure is logged', async () => {
+  it('is acknowledged even if a listener fails, and the failure is logged', async () => {
     const error = vi.fn<(payload: unknown) => void>();
     const quiet = (): void => undefined;
     const [a, b] = [

@@ -28,7 +28,7 @@ const hold = ({ cache }: Pick<Process, 'cache'>, value = 'old'): Promise<string>
 const soon = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 15_000, interval: 20 });
 
 describe.runIf(redisUrl)('a purge', () => {
-  it('is over in every process when it resolves, and touches nothing else', async () => {
+  it('is complete in every process when it resolves, and affects nothing else', async () => {
     const [a, b] = [await start(), await start()];
     await Promise.all([hold(a), hold(b)]);
     await a.cache.purge('other');
@@ -41,7 +41,7 @@ describe.runIf(redisUrl)('a purge', () => {
     }
   });
 
-  it('leaves no value behind that another process was loading meanwhile', async () => {
+  it('leaves no value that another process was loading meanwhile', async () => {
     const [a, b] = [await start(), await start()];
     const { promise, resolve } = Promise.withResolvers<string>();
     const before = b.cache.remember('page', ['a'], () => promise);
@@ -55,7 +55,7 @@ describe.runIf(redisUrl)('a purge', () => {
     await serves(b, 'new');
   });
 
-  it('does not let a process serve that no longer hears, and it drops all it holds before it serves again', async () => {
+  it('stops a process that no longer receives messages from serving until it has emptied its cache', async () => {
     const a = await start();
     const b = await startBehind();
     const { line } = b;
@@ -73,8 +73,8 @@ describe.runIf(redisUrl)('a purge', () => {
   });
 });
 
-describe.runIf(redisUrl)('without Redis for a while', () => {
-  it('a process answers from the database, loses nothing but time, and starts empty when Redis is back', async () => {
+describe.runIf(redisUrl)('during a Redis outage', () => {
+  it('a process reads from the database, and starts empty when Redis is back', async () => {
     const a = await start();
     const b = await startBehind();
     const { line } = b;
@@ -88,7 +88,7 @@ describe.runIf(redisUrl)('without Redis for a while', () => {
     await serves(b, undefined);
   });
 
-  it('that has fallen silent, commands wait two seconds at first and then not at all, and all is well once it is heard again', async () => {
+  it('commands to an unresponsive Redis time out after two seconds, then fail at once until it responds again', async () => {
     const b = await startBehind();
     const { line } = b;
     await hold(b);
@@ -107,7 +107,7 @@ describe.runIf(redisUrl)('without Redis for a while', () => {
     expect(b.cache.peek('page')).toBeUndefined();
   });
 
-  it('shares no load that may be older than a purge it could not hear of', async () => {
+  it('a process shares no load that may be older than a purge it could not receive', async () => {
     const b = await startBehind();
     const { line } = b;
     line.hush('everybody');
@@ -120,7 +120,7 @@ describe.runIf(redisUrl)('without Redis for a while', () => {
     line.cut();
   });
 
-  it('makes the others look again at what the process could not announce', async () => {
+  it('a process makes the others recheck what it could not publish', async () => {
     const a = await start();
     const b = await startBehind();
     const { line } = b;
@@ -136,7 +136,7 @@ describe.runIf(redisUrl)('without Redis for a while', () => {
     expect(a.cache.peek('page')).toBeUndefined();
   });
 
-  it('whose data were lost, nothing older is served', async () => {
+  it('that lost the data, nothing older is served', async () => {
     const a = await start();
     await hold(a);
     await serves(a, 'old');
@@ -148,7 +148,7 @@ describe.runIf(redisUrl)('without Redis for a while', () => {
   });
 });
 
-describe.runIf(redisUrl)('a second process of the system', () => {
+describe.runIf(redisUrl)('a second operating system process', () => {
   const file = join(import.meta.dirname, 'cache-process.ts');
   const served = async (child: ChildProcess): Promise<unknown> =>
     ((await once(child, 'message')) as [{ serves: string }])[0].serves;
@@ -159,7 +159,7 @@ describe.runIf(redisUrl)('a second process of the system', () => {
     return child;
   }
 
-  it('that hung during a purge serves nothing old when it wakes up', async () => {
+  it('that hung during a purge serves nothing old when it resumes', async () => {
     const a = await start();
     const child = await launch();
     child.kill('SIGSTOP');
@@ -169,7 +169,7 @@ describe.runIf(redisUrl)('a second process of the system', () => {
     expect(await served(child)).toBe('nothing');
   });
 
-  it('that crashed may have left something unsaid, so the others look again', async () => {
+  it('that crashed may have left messages unsent, so the others recheck', async () => {
     const a = await start();
     await hold(a);
     const child = await launch();

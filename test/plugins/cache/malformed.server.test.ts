@@ -35,32 +35,35 @@ const MALFORMED = [
   '$-1\r\n',
 ];
 
-describe('an answer of Redis that is none', () => {
-  it.each(MALFORMED)('%j is survived, on connections that listen too, which hear again afterwards', async (text) => {
-    const lines: string[] = [];
-    const log = { warn: (_fields: object, message: string) => void lines.push(message) };
-    const [line, ear] = [await connect(url, log), await connect(url, log)];
-    try {
-      const heard: string[] = [];
-      ear.on('message', (_channel, message) => void heard.push(message));
-      await subscribe(ear, 'malformed');
-      for (const socket of sockets) socket.write(text, 'latin1');
-      await expect
-        .poll(
-          async () => {
-            await line.publish('malformed', 'again').catch(() => undefined);
-            return heard.includes('again');
-          },
-          { timeout: 15_000, interval: 100 },
-        )
-        .toBe(true);
-    } finally {
-      line.disconnect();
-      ear.disconnect();
-    }
-  });
+describe('a malformed reply from Redis', () => {
+  it.each(MALFORMED)(
+    '%j is survived, even by subscribed connections, which receive messages again afterwards',
+    async (text) => {
+      const lines: string[] = [];
+      const log = { warn: (_fields: object, message: string) => void lines.push(message) };
+      const [line, ear] = [await connect(url, log), await connect(url, log)];
+      try {
+        const heard: string[] = [];
+        ear.on('message', (_channel, message) => void heard.push(message));
+        await subscribe(ear, 'malformed');
+        for (const socket of sockets) socket.write(text, 'latin1');
+        await expect
+          .poll(
+            async () => {
+              await line.publish('malformed', 'again').catch(() => undefined);
+              return heard.includes('again');
+            },
+            { timeout: 15_000, interval: 100 },
+          )
+          .toBe(true);
+      } finally {
+        line.disconnect();
+        ear.disconnect();
+      }
+    },
+  );
 
-  it('is given up when it never ends, and what is asked next on a new connection is answered', async () => {
+  it('that never ends is abandoned, and the next command on a new connection is answered', async () => {
     const line = await connect(url, { warn: () => undefined });
     const liars = [...sockets];
     for (const socket of liars) socket.write('*1000000000\r\n');
@@ -78,7 +81,7 @@ describe('an answer of Redis that is none', () => {
     }
   });
 
-  it('makes a look at an address fail, and nothing else', async () => {
+  it('fails the check of an address, and nothing else', async () => {
     const liar = createServer(
       (socket) => void socket.on('error', () => undefined).on('data', () => void socket.write('*0\r\n')),
     );
