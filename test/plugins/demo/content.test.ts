@@ -10,7 +10,7 @@ const DAY = 86_400_000;
 let content: Content;
 beforeAll(async () => void (content = await readContent()));
 
-describe('the content of the demonstration', () => {
+describe('the demo content', () => {
   test('is read completely: every file is a discussion', async () => {
     const files = (await readdir(join(FOLDER, 'content/discussions'), { recursive: true })).filter((name) =>
       name.endsWith('.md'),
@@ -27,7 +27,7 @@ describe('the content of the demonstration', () => {
     );
   });
 
-  test('is written by its members, each after they joined, and nothing lies in the future', () => {
+  test('is written by its members after they joined, and never in the future', () => {
     const joined = new Map(content.members.map(({ username, joined_days_ago: days }) => [username, days * DAY]));
     for (const { title, age, posts } of content.discussions) {
       for (const { author, after } of posts) {
@@ -38,7 +38,7 @@ describe('the content of the demonstration', () => {
     }
   });
 
-  test('stands in its categories, oldest first', () => {
+  test('is in existing categories, oldest first', () => {
     const slugs = content.categories.map(({ slug }) => slug);
     for (const { category, title } of content.discussions) expect(slugs, title).toContain(category);
     const ages = content.discussions.map(({ age }) => age);
@@ -55,7 +55,7 @@ describe('the content of the demonstration', () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  test('has replies of members to discussions of others, which name them', () => {
+  test('has replies by members to the discussions of others, whom they mention', () => {
     const authors = new Map(content.discussions.map(({ file, author }) => [file, author]));
     for (const { discussion, author, content: text } of content.replies) {
       expect(content.members.map(({ username }) => username)).toContain(author);
@@ -64,7 +64,7 @@ describe('the content of the demonstration', () => {
     }
   });
 
-  test('has private messages of members to one another, the oldest first', () => {
+  test('has private messages between members, oldest first', () => {
     const names = content.members.map(({ username }) => username);
     for (const { subject, members, messages } of content.conversations) {
       expect(names, subject).toEqual(expect.arrayContaining([...members]));
@@ -74,7 +74,7 @@ describe('the content of the demonstration', () => {
     }
   });
 
-  test('has accepted answers where categories ask for them, each a reply', () => {
+  test('has accepted answers in categories that ask for them, each a reply', () => {
     const asking = content.categories.filter((one) => one.asks_for_answers).map(({ slug }) => slug);
     const solved = content.discussions.filter(({ answer }) => answer !== undefined);
     expect(solved.length).toBeGreaterThan(0);
@@ -84,7 +84,7 @@ describe('the content of the demonstration', () => {
     }
   });
 
-  test('links only to pictures that are there', async () => {
+  test('links only to existing pictures', async () => {
     const pictures = await readdir(join(FOLDER, 'public'));
     const linked = new Set(
       content.discussions.flatMap(({ posts }) =>
@@ -96,21 +96,21 @@ describe('the content of the demonstration', () => {
   });
 });
 
-describe('a picture of the demonstration', async () => {
+describe('a demo picture', async () => {
   const names = (await readdir(join(FOLDER, 'public'))).filter((name) => name.endsWith('.svg'));
 
-  test.each(names)('%s has a title and nothing that runs or loads', async (name) => {
+  test.each(names)('%s has a title and neither runs nor loads anything', async (name) => {
     const svg = await readFile(join(FOLDER, 'public', name), 'utf8');
     expect(svg).toMatch(/^<svg [^>]*viewBox="0 0 \d+ \d+"[^>]*>\s*<title[ >]/);
     expect(svg).not.toMatch(/<script|<foreignObject|\son\w+=|href=|url\((?!#)|<!ENTITY|@import/i);
   });
 });
 
-describe('a file of a discussion', () => {
+describe('a discussion file', () => {
   const text =
     'title: Boats: a list\nauthor: ada\nstarted: 3d\nviews: 12\ntags: wood, tools\npinned: category\n=== ada\nFirst.\n\nStill first.\n=== ben +2h\nSecond.\n=== ada +30m to 2\nThird.\n';
 
-  test('gives its header and its posts, times counted from the post before', () => {
+  test('is parsed into a header and posts, with times relative to the previous post', () => {
     const read = parseDiscussion('wood/01-boats.md', text);
     expect(read).toMatchObject({
       title: 'Boats: a list',

@@ -31,8 +31,8 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-describe('the demonstration', () => {
-  test('prints the address and three logins that work, the same every time', async () => {
+describe('the demo', () => {
+  test('prints the address and three working logins, the same every time', async () => {
     const [first, second] = [await run('demo'), await run('demo')];
     expect(second).toEqual(first);
     expect(first.join('\n')).toContain('http://forum.test');
@@ -41,7 +41,7 @@ describe('the demonstration', () => {
     for (const name of ['ingrid', 'mira.k', 'nadia.r']) await site.client().login(name, passwordOf(first, name));
   });
 
-  test('brings every member with their group and since when they are here', async () => {
+  test('creates every member with their group and join date', async () => {
     const groups = await Promise.all(
       content.members.map(
         async ({ username }) => (await site.app.service(Accounts).findByIdentifier(username))?.groupId,
@@ -59,7 +59,7 @@ describe('the demonstration', () => {
     expect(accounts.map(({ username }) => username)).toEqual(['ingrid']);
   });
 
-  test('brings what members write to one another, some of it unread', async () => {
+  test('creates private messages, some of them unread', async () => {
     const nadia = site.client();
     await nadia.login('nadia.r', passwordOf(await run('demo'), 'nadia.r'));
     const { conversations } = (await nadia.get('/api/conversations')).body;
@@ -78,7 +78,7 @@ describe('the demonstration', () => {
     ['ingrid', 1],
     ['mira.k', 1],
     ['nadia.r', 2],
-  ])('tells %s of what was written to them', async (name, count) => {
+  ])('notifies %s of mentions', async (name, count) => {
     const member = site.client();
     await member.login(name, passwordOf(await run('demo'), name));
     await expect.poll(async () => (await member.get('/api/notifications/count')).body.count).toBe(count);
@@ -86,7 +86,7 @@ describe('the demonstration', () => {
     expect(notifications.map(({ type }: { type: string }) => type)).toEqual(Array(count).fill('mention'));
   });
 
-  test('brings every discussion with all its posts into its category', async () => {
+  test('creates every discussion with all its posts in its category', async () => {
     const { body } = await site.client().get('/api/categories');
     for (const { slug } of content.categories) {
       const expected = content.discussions.filter(({ category }) => category === slug);
@@ -124,8 +124,8 @@ describe('the demonstration', () => {
   });
 });
 
-describe('the demonstration’s discussions', () => {
-  test('have the tags that stand above them', async () => {
+describe('demo discussions', () => {
+  test('have the tags given in their files', async () => {
     const wanted = new Set(content.discussions.flatMap(({ tags }) => tags));
     const { tags } = (await site.client().get('/api/tags?limit=100')).body;
     expect(tags.length).toBe(Math.min(wanted.size, 100));
@@ -133,7 +133,7 @@ describe('the demonstration’s discussions', () => {
     expect(most.discussion_count).toBe(content.discussions.filter((one) => one.tags.includes(most.name)).length);
   });
 
-  test('have been reacted to, by others than their authors', async () => {
+  test('have reactions from others than their authors', async () => {
     const { discussions } = (await site.client().get('/api/discussions?limit=100&sort=oldest')).body;
     const posts = (
       await Promise.all(
@@ -152,32 +152,35 @@ describe('the demonstration’s discussions', () => {
   });
 });
 
-describe('whoever logs in to the demonstration for the first time', () => {
-  test.each(['ingrid', 'mira.k', 'nadia.r'])('finds some of it unread as %s, read to a place or new', async (name) => {
-    const client = site.client();
-    await client.login(name, passwordOf(await run('demo'), name));
-    const { discussions } = (await client.get('/api/unread?limit=100')).body as {
-      discussions: readonly { id: string; last_read_number: number; unread_count: number; reply_count: number }[];
-    };
-    const begun = discussions.filter(({ last_read_number: read }) => read > 0);
-    expect(begun.length).toBeGreaterThan(1);
-    expect(discussions.length - begun.length).toBeGreaterThan(0);
-    expect(discussions.length).toBeLessThan(40);
-    for (const { last_read_number: read, unread_count: unread, reply_count: replies } of discussions)
-      expect(read + unread).toBe(replies + 1);
-    const { text } = await client.get('/');
-    expect(text).toMatch(/\d+ new/);
-    // What they wrote themselves they have read.
-    const { posts } = (await client.get('/api/users/posts?limit=100')).body as {
-      posts: readonly { discussion_id: string; number: number }[];
-    };
-    const unread = new Map(discussions.map(({ id, last_read_number: read }) => [id, read]));
-    expect(posts.filter(({ discussion_id: id, number }) => number > (unread.get(id) ?? number))).toEqual([]);
-  });
+describe('the first login to the demo', () => {
+  test.each(['ingrid', 'mira.k', 'nadia.r'])(
+    'shows unread discussions to %s, some partly read and some new',
+    async (name) => {
+      const client = site.client();
+      await client.login(name, passwordOf(await run('demo'), name));
+      const { discussions } = (await client.get('/api/unread?limit=100')).body as {
+        discussions: readonly { id: string; last_read_number: number; unread_count: number; reply_count: number }[];
+      };
+      const begun = discussions.filter(({ last_read_number: read }) => read > 0);
+      expect(begun.length).toBeGreaterThan(1);
+      expect(discussions.length - begun.length).toBeGreaterThan(0);
+      expect(discussions.length).toBeLessThan(40);
+      for (const { last_read_number: read, unread_count: unread, reply_count: replies } of discussions)
+        expect(read + unread).toBe(replies + 1);
+      const { text } = await client.get('/');
+      expect(text).toMatch(/\d+ new/);
+      // What they wrote themselves they have read.
+      const { posts } = (await client.get('/api/users/posts?limit=100')).body as {
+        posts: readonly { discussion_id: string; number: number }[];
+      };
+      const unread = new Map(discussions.map(({ id, last_read_number: read }) => [id, read]));
+      expect(posts.filter(({ discussion_id: id, number }) => number > (unread.get(id) ?? number))).toEqual([]);
+    },
+  );
 });
 
 describe('seeding', () => {
-  test('adds exactly what was asked for, and every counter agrees', async () => {
+  test('adds exactly what was requested, and every counter agrees', async () => {
     const before = await totals();
     expect((await run('seed', '--discussions', '9', '--posts', '60', '--users', '4')).join()).toMatch(
       /^4 members, 9 discussions, 60 posts in \d+ s\.$/,
@@ -188,13 +191,13 @@ describe('seeding', () => {
     expect(after.replies - before.replies).toBe(51);
   });
 
-  test('again adds other members', async () => {
+  test('adds other members when it is repeated', async () => {
     expect((await run('seed', '--discussions', '0', '--posts', '0', '--users', '3')).join()).toContain(
       '3 members, 0 discussions',
     );
   });
 
-  test('fewer posts than discussions are refused: each has a first one', async () => {
+  test('refuses fewer posts than discussions, since each has a first one', async () => {
     await expect(run('seed', '--discussions', '10', '--posts', '5')).rejects.toThrow(
       '--posts 5 is fewer than --discussions 10; every discussion has a first post',
     );
