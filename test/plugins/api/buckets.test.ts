@@ -8,7 +8,7 @@ const world = useWorld({
   'api.rate_limit_user': 100_000,
 });
 
-/** What may be done how often before an administrator says otherwise. */
+/** The default rate limits. */
 const DEFAULTS = {
   'api.rate_limit_user': 120,
   'api.rate_limit_ip': 60,
@@ -22,7 +22,7 @@ const DEFAULTS = {
   'registration.rate_limit': 3,
   'password_reset.rate_limit': 3,
 };
-/** Routes that count outside the general bucket, with the bucket they share. */
+/** Routes outside the general bucket, with the bucket they share. */
 const OWN: Readonly<Record<string, string>> = {
   'POST /markdown/parse': 'markdown.rate_limit',
   'POST /uploads': 'uploads.rate_limit',

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => forum[Symbol.asyncDispose]());
 const run = async (path: string, headers?: Record<string, string>): Promise<number> =>
   (await forum.client().get(path, headers)).body.run as number;
-/** What is kept: a process that was held up for long forgets what it held, so the first answer may not be. */
+/** Requests until cached: a process that was blocked for long drops its cache, so the first response may be lost. */
 async function kept(path: string): Promise<number> {
   for (let tries = 0; tries < 50; tries++) {
     const [first, second] = [await run(path), await run(path)];
@@ -20,7 +20,7 @@ async function kept(path: string): Promise<number> {
   }
   throw new Error(`${path} is never kept`);
 }
-/** Whether what is kept of one path is sent at another one, too. */
+/** Whether the cached response of one path is also served at another. */
 async function shared(path: string, other: string): Promise<boolean> {
   for (let tries = 0; tries < 50; tries++) if ((await run(path)) === (await run(other))) return true;
   return false;
@@ -192,7 +192,7 @@ describe('other origins', () => {
       expect.stringContaining('Authorization'),
     ]);
     expect(preflight.headers.get('access-control-allow-headers')).toContain('Last-Event-ID');
-    // The page reads of the request itself that it is refused, as 404 or 429, and nothing of its preflight.
+    // The page sees a refusal, such as 404 or 429, on the request itself, never on its preflight.
     const asked = { origin: 'https://app.example', 'access-control-request-method': 'POST' };
     const ask = (headers: Readonly<Record<string, string>>, path = '/api/probe/nowhere') =>
       forum.client().request('OPTIONS', path, { headers });

@@ -6,7 +6,7 @@ import { nameOf, useWorld } from './world.ts';
 const world = useWorld();
 const ID = '01a21491-9471-7011-94e9-4f0f99aa7b9e';
 
-/** Beside what any list may have given: dates that one of JavaScript and PostgreSQL does not know, and texts that none holds. */
+/** Also in no cursor of a list: dates that JavaScript or PostgreSQL cannot represent, and texts that no row has. */
 const KEYS = [
   0,
   -1,

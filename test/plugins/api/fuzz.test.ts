@@ -9,12 +9,12 @@ import { nameOf, useWorld, type Name } from './world.ts';
 
 const REQUESTS = FULL ? 60_000 : 3_000;
 const SEED = 20_260_115;
-/** Requests under way at once. */
+/** Concurrent requests. */
 const AT_ONCE = 8;
 
 const world = useWorld();
 const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
-/** Texts that name something, so that not every request ends at what is not there. */
+/** Texts that refer to something, so that not every request ends with a 404. */
 let known: readonly string[];
 beforeAll(async () => {
   const { discussion, post_id: post } = await world.must('ada', 'POST', '/discussions', {
@@ -72,7 +72,7 @@ const send = ({ method, path, headers, bytes }: Sent): Promise<Got> =>
       (answer) => {
         const done = (body: string): void =>
           resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text: body });
-        // A stream does not end by itself.
+        // A stream does not end on its own.
         if (answer.headers['content-type']?.startsWith('text/event-stream')) {
           answer.destroy();
           done('');
@@ -157,12 +157,12 @@ function requestOf(hostile: Hostile, routes: readonly RouteInfo[]): Sent & { rea
 }
 
 const LIMIT_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
-/** What answers with something else than JSON. */
+/** Paths that do not respond with JSON. */
 const OTHER_TYPES = /^\/api\/+(\.\/|x\/\.\.\/)?(docs|live)/;
 
-/** What is wrong with an answer, if anything. */
+/** What is wrong with a response, if anything. */
 function faultOf({ status, headers, text: body }: Got, { method, path }: Sent): string | undefined {
-  // Only search may say that it took too long.
+  // Only search may time out.
   if (status >= 500 && !(status === 503 && path.startsWith('/api/search'))) return `status ${status}`;
   if (!path.startsWith('/api/')) return undefined;
   const missing = LIMIT_HEADERS.find((name) => !/^\d+$/.test(String(headers[name])));
@@ -174,7 +174,7 @@ function faultOf({ status, headers, text: body }: Got, { method, path }: Sent): 
   return envelopeFaultOf(status, JSON.parse(body) as Record<string, unknown>, headers['x-request-id']);
 }
 
-/** What is wrong with the JSON around an answer, if anything. */
+/** What is wrong with the JSON envelope of a response, if anything. */
 function envelopeFaultOf(status: number, answer: Record<string, unknown>, requestId: unknown): string | undefined {
   if (answer['openapi'] !== undefined) return undefined;
   if (status < 400) return answer['success'] === true ? undefined : 'no success';
@@ -207,7 +207,7 @@ test(
     await Promise.all(Array.from({ length: AT_ONCE }, ask));
     expect(faults.slice(0, 10)).toEqual([]);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
-    // Of what use would they be if every one of them was refused at the door?
+    // The test would be pointless if every request was refused up front.
     expect(answered.get('2xx')).toBeGreaterThan(REQUESTS / 10);
   },
   FULL ? 1_800_000 : 120_000,

@@ -2,7 +2,7 @@
 
 type Schema = Readonly<Record<string, any>>;
 
-/** Numbers from 0 to 1 that look random and repeat with the seed (mulberry32). */
+/** Pseudo-random numbers from 0 to 1, repeatable by seed (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -94,9 +94,9 @@ export interface Hostile {
   pick<T>(list: readonly T[]): T;
   chance(share: number): boolean;
   text(): string;
-  /** Mostly what the schema asks for, and here and there something else. */
+  /** Mostly what the schema requires, and occasionally something else. */
   value(schema: Schema | undefined, known: readonly string[]): unknown;
-  /** A request body, and what its sender says it is. */
+  /** A request body with its declared content type. */
   body(
     schema: Schema | undefined,
     known: readonly string[],

@@ -165,7 +165,7 @@ describe('a creating request with an Idempotency-Key', () => {
               )),
             );
           },
-          // The answer waits for it.
+          // The response waits for it.
           { awaited: true },
         ),
     });
@@ -201,7 +201,7 @@ test.runIf(onServer)('many members who send such a request at once leave connect
       }),
   });
   await install(forum.app, slow);
-  // More than there are connections.
+  // More than there are database connections.
   const members = await Promise.all(
     Array.from({ length: 12 }, async (_, index) => {
       const [username, password] = [`Writer-${index}`, PASSWORD];

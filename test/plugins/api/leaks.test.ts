@@ -6,7 +6,7 @@ import { isStream, nameOf, useWorld, type Ask, type Name } from './world.ts';
 const world = useWorld();
 const TITLE = 'Zanzibar quartermaster';
 const SECRET = 'xylophone marmalade';
-/** Whatever gives the hidden discussion away, in any answer. */
+/** Strings that reveal the hidden discussion, in any response. */
 let hidden: readonly string[];
 let discussion: { readonly id: string; readonly number: number };
 let post: string;
@@ -14,7 +14,7 @@ let category: string;
 let conversation: string;
 let message: string;
 
-/** One of everything, in a category that only staff see: by mia, about ada, who may not see it. */
+/** One of everything, in a category visible only to staff: by mia, mentioning ada, who may not see it. */
 beforeAll(async () => {
   const tags = world.routes().some((route) => nameOf(route) === 'GET /tags') ? { tags: ['quasar-tag'] } : {};
   ({ discussion } = await world.must('mia', 'POST', '/discussions', {
@@ -33,7 +33,7 @@ beforeAll(async () => {
     body: { to: ['root'], subject: TITLE, content: SECRET },
   }));
   for (const [route, ask] of AROUND) if (has(route)) await world.must('mia', ...partsOf(route), ask());
-  // Who may see it is told of it; what members would be told would come at the same time.
+  // Those who may see it are notified; members, if they were, would be notified at the same time.
   await world.must('root', 'POST', '/posts', {
     body: { discussion_id: discussion.id, content: `Even more ${SECRET}` },
   });
@@ -57,7 +57,7 @@ beforeAll(async () => {
 
 const has = (name: string): boolean => world.routes().some((route) => nameOf(route) === name);
 const partsOf = (route: string): [method: string, path: string] => route.split(' ') as [string, string];
-/** What other plugins know of a discussion; done where they are there. */
+/** What other plugins store about a discussion; only for plugins that are present. */
 const AROUND: readonly (readonly [string, () => Ask])[] = [
   ['POST /reactions/toggle', () => ({ body: { post_id: post, reaction: 'like' } })],
   ['POST /subscriptions/toggle', () => ({ body: { discussion_id: discussion.id, level: 'watching' } })],
@@ -67,7 +67,7 @@ const AROUND: readonly (readonly [string, () => Ask])[] = [
   ['POST /reports', () => ({ body: { post_id: post, reason: 'spam', note: SECRET } })],
 ];
 
-/** Queries that could reach it, tried with every read that takes them. */
+/** Queries that could find it, tried with every read that accepts them. */
 const QUERIES: Readonly<Record<string, () => readonly string[]>> = {
   q: () => [
     'quartermaster',
@@ -99,7 +99,7 @@ const PARAMS: Readonly<Record<string, () => readonly string[]>> = {
   post_id: () => [post],
 };
 
-/** Every read of the API with every combination of one value for each thing that it takes. */
+/** Every read of the API with every combination of one value for each of its parameters. */
 function reads(): readonly (readonly [path: string, ask: Ask])[] {
   return world
     .routes()
@@ -128,7 +128,7 @@ const combine = (parts: readonly (readonly [string, readonly string[]])[]): read
     [{}],
   );
 
-/** The asked-for ids stand in no answer either, but for what an error repeats of the question. */
+/** Nor are the requested ids in any response, except where an error repeats the request. */
 function leaksOf(text: string): readonly string[] {
   return hidden.filter((mark) => text.toLowerCase().includes(mark.toLowerCase()));
 }
@@ -176,7 +176,7 @@ describe('what only staff may see', () => {
     for (const path of paths) {
       const { text, status, headers } = await client.get(path);
       expect(status, path).toBeLessThan(500);
-      // A page repeats what was searched for, and an address that was asked for.
+      // A page repeats the search query and the requested URL.
       const marks = leaksOf(text + JSON.stringify([...headers])).filter(
         (mark) => !(path.includes('q=') && mark === 'quartermaster'),
       );
@@ -190,7 +190,7 @@ describe('what a caller may not see', () => {
   const comparable = (text: string): string => text.replace(/"request_id":"[^"]*"/, '');
 
   type Named = readonly [route: string, hidden: () => Ask, absent: Ask];
-  /** Every route that names one thing, with something hidden and with nothing. */
+  /** Every route that refers to one thing, with a hidden one and a nonexistent one. */
   const NAMED: readonly Named[] = [
     ['GET /categories/:id', () => ({ params: { id: category } }), { params: { id: absent } }],
     ['GET /discussions', () => ({ query: { category_id: category } }), { query: { category_id: absent } }],

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => forum[Symbol.asyncDispose]());
 
-/** A visitor from an address that no other test uses. */
+/** A visitor from an IP address that no other test uses. */
 const from = (address: string): Client => forum.client({ 'x-forwarded-for': address });
 const limit = (ip: number, user = 100): Promise<void> =>
   forum.app.service(Settings).set({ 'api.rate_limit_ip': ip, 'api.rate_limit_user': user });
@@ -82,7 +82,7 @@ describe('the rate limit', () => {
     await forum.member('mira');
     await forum.member('otto', 'moderator');
     const [mira, otto, session] = [await forum.token('mira'), await forum.token('otto'), await forum.session('mira')];
-    // The window of the calls just made is over for nobody, so the limit is set above them.
+    // The window of the calls just made has not expired, so the limit is set above their number.
     const used = async (token: string): Promise<number> => {
       const { headers } = await forum.client().get('/api/probe/fresh', { authorization: `Bearer ${token}` });
       return Number(headers.get('x-ratelimit-limit')) - Number(headers.get('x-ratelimit-remaining'));

@@ -50,7 +50,7 @@ it('a command prints the OpenAPI document, or writes it to a file, as it is serv
 });
 
 /**
- * Parts that the schema of OpenAPI does not ask for: every reference leads somewhere, ids are unique, and each part of
+ * Rules that the schema of OpenAPI does not check: every reference resolves, ids are unique, and each parameter in
  * a path is described.
  */
 function problems(found: any): string[] {

@@ -1,6 +1,6 @@
 import type { Ask } from './world.ts';
 
-/** Things that belong to ada, each made anew when it is asked for; the answers are ids. */
+/** Things that belong to ada, each created on request; resolves to its id. */
 export interface Things {
   discussion(): Promise<string>;
   post(): Promise<string>;
@@ -8,13 +8,13 @@ export interface Things {
   deletedPost(): Promise<string>;
   tag(): Promise<string>;
   report(): Promise<string>;
-  /** Written by ada to mia. */
+  /** By ada, to mia. */
   message(): Promise<string>;
-  /** By mia, of a message of ada's. */
+  /** By mia, about a message of ada's. */
   messageReport(): Promise<string>;
   upload(): Promise<string>;
   bookmark(): Promise<string>;
-  /** Of ada and mia. */
+  /** Between ada and mia. */
   conversation(): Promise<string>;
   draft(): Promise<string>;
   heldPost(): Promise<string>;
@@ -22,7 +22,7 @@ export interface Things {
   readonly ada: string;
 }
 
-/** Who asks, in the order of the columns below. */
+/** The callers, in the order of the columns below. */
 export const CALLERS = ['guest', 'revoked', 'banned', 'member', 'owner', 'moderator', 'admin'] as const;
 
 type Row = readonly [route: string, statuses: string, ask?: (things: Things) => Ask | Promise<Ask>];
@@ -30,7 +30,7 @@ type Row = readonly [route: string, statuses: string, ask?: (things: Things) => 
 const any = '200 401 200 200 200 200 200';
 const id = (params: string) => ({ params: { id: params } });
 
-/** What each caller is answered, for every route of the API. Where it matters, the thing asked for is ada's. */
+/** The status that each caller gets from every route of the API. Where it matters, the target is ada's. */
 export const TABLE: readonly Row[] = [
   //                                 guest revoked banned member owner moderator admin
   ['GET /version', any],
@@ -39,7 +39,7 @@ export const TABLE: readonly Row[] = [
   ['GET /docs/style.css', any],
   ['POST /markdown/parse', any, () => ({ body: { content: '*x*' } })],
 
-  // Only a signature lets in, whoever sends it.
+  // Requires a signature, whoever the caller.
   ['POST /webhooks', '401 401 401 401 401 401 401', () => ({ body: { said: 'something' } })],
 
   ['GET /categories', any],
@@ -188,7 +188,7 @@ export const TABLE: readonly Row[] = [
     '401 401 403 201 400 201 201',
     () => ({ body: { to: ['ada'], subject: 'Between us', content: 'x' } }),
   ],
-  // Administrators read none but their own.
+  // Administrators can read only their own.
   ['GET /conversations/:id', '401 401 404 404 200 200 404', async ({ conversation }) => id(await conversation())],
   [
     'PUT /conversations/:id',
@@ -265,7 +265,7 @@ export const TABLE: readonly Row[] = [
   ['GET /search/similar', '401 401 200 200 200 200 200', () => ({ query: { title: 'boats' } })],
   ['GET /search/suggestions', any, () => ({ query: { q: 'bo' } })],
   ['GET /uploads', '401 401 200 200 200 200 200'],
-  // Whoever may is told that a file is missing.
+  // Callers with the permission get the error for a missing file.
   ['POST /uploads', '401 401 403 415 415 415 415', () => ({ body: {} })],
   ['DELETE /uploads/:id', '401 401 403 403 200 200 200', async ({ upload }) => id(await upload())],
   ['GET /presence/stats', any],

@@ -70,7 +70,7 @@ const things: Things = {
     return key;
   },
   async heldPost() {
-    // So that there is room for one more.
+    // Make room for one more.
     for (const { id } of (await world.must('mia', 'GET', '/approval')).held_posts)
       await world.must('mia', 'POST', '/approval/:id/reject', { params: { id }, body: {} });
     const body = { discussion_id: await things.discussion(), content: 'Casino' };

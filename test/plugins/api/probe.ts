@@ -10,12 +10,12 @@ const PASSWORD = 'Correct-horse-7';
 const useProbe = definePermission('probe.use', { label: 'use the probe', default: 'member' });
 const ruleProbe = definePermission('probe.rule', { label: 'rule the probe', default: 'moderator' });
 
-/** How often handlers ran, and how to purge what was kept of them. */
+/** How often each handler ran. */
 interface Probe {
   readonly runs: Map<string, number>;
 }
 
-/** Routes of every kind, so that the surface can be tried without a forum on it. */
+/** Routes of every kind, so that the surface can be tested without the rest of the forum. */
 const createProbe = (probe: Probe): Plugin =>
   definePlugin({
     id: 'probe',
@@ -122,15 +122,15 @@ const createProbe = (probe: Probe): Plugin =>
 
 export interface ApiForum extends TestForum {
   readonly probe: Probe;
-  /** Signs somebody up; their group by level. */
+  /** Creates a member in the group of that level. */
   member(username: string, level?: 'member' | 'moderator' | 'admin' | 'banned'): Promise<Account>;
-  /** A visitor who is logged in. */
+  /** A logged-in client. */
   session(username: string): Promise<Client>;
-  /** A bearer token of somebody. */
+  /** A bearer token of that member. */
   token(username: string): Promise<string>;
 }
 
-/** The api plugin on the plugins it stands on, with the probe's routes. */
+/** The api plugin with the plugins that it needs and the probe's routes. */
 export async function startApi({
   settings = {},
   environment = {},

@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';
 import { startForum } from 'parley-forum/testing';
 
-// A start does not look at the schemas themselves: this does, for all that the forum comes with.
+// Startup does not validate the schemas themselves; this does, for all that come with the forum.
 it('every setting and route of the forum has a valid JSON Schema 2020-12', async () => {
   await using forum = await startForum();
   const ajv = new Ajv2020();

@@ -26,7 +26,7 @@ afterAll(async () => {
   await first[Symbol.asyncDispose]();
 });
 
-/** One call at each process in turn. */
+/** Calls each process in turn. */
 const each = <T>(count: number, call: (app: TestForum) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, at) => call(at % 2 ? first : second)));
 
@@ -40,7 +40,7 @@ test('two processes share one limit exactly, for guests and for members', async 
     [40, {}],
     [30, { authorization }],
   ] as const) {
-    // What was used before counts too.
+    // Earlier calls count too.
     const { headers: seen } = await first.client().get('/api/version', headers);
     const left = Number(seen.get('x-ratelimit-remaining'));
     const answers = await each(60, (app) => app.client().get('/api/version', headers));

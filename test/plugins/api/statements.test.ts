@@ -12,7 +12,7 @@ interface Made {
 }
 type Row = readonly [route: string, who: Name | undefined, ask?: (made: Made) => Ask];
 
-/** Every list of the API, as somebody who gets to see many rows of it. */
+/** Every list of the API, as a caller who can see many of its rows. */
 const LISTS: readonly Row[] = [
   ['GET /categories', undefined],
   ['GET /discussions', undefined],
@@ -50,7 +50,7 @@ const LISTS: readonly Row[] = [
 ];
 
 let made: Made;
-/** One discussion with two posts of different members. */
+/** One discussion with two posts by different members. */
 async function fill(title: string): Promise<Made> {
   const { discussion_id: discussion } = await world.must('ada', 'POST', '/discussions', {
     body: { title, content: 'x @bob', category_id: 'general', tags: ['many', title] },
@@ -82,7 +82,7 @@ beforeAll(async () => {
     await world.upload('ada');
     await world.must('ada', 'POST', '/reports', { body: { post_id: post, reason: 'spam' } });
     await world.must('ada', 'POST', '/message-reports', { body: { message_id: message, reason: 'spam' } });
-    // No member may have more than ten of them waiting.
+    // A member can have at most ten held posts.
     if (at < 10)
       await world.must('bob', 'POST', '/posts', { body: { discussion_id: made.discussion, content: `Casino ${at}` } });
     await world.must(at % 2 ? 'bob' : 'mia', 'PUT', '/posts/:id', {
@@ -120,18 +120,18 @@ describe('many rows take no more statements than few for', () => {
         });
         return [statements, rows];
       };
-      // What is kept in memory is read anew by whichever comes first, so the least of several tries counts; each has a
-      // page of its own, which nothing holds yet.
+      // The first request after a purge refills the cache, so the lowest count of several tries is used; each try has a
+      // page of its own, which is not cached yet.
       const least = async (limits: readonly number[]): Promise<readonly [number, number]> => {
         const found: (readonly [number, number])[] = [];
         for (const limit of limits) found.push(await count(limit));
         return [Math.min(...found.map(([statements]) => statements)), Math.max(...found.map(([, rows]) => rows))];
       };
-      // Whoever wrote is held in memory from here on.
+      // From here on, the authors are cached.
       await count(MANY);
       const [few, many] = [await least([2, 3, 4, 5]), await least([20, 21, 22, 23])];
       expect(few[1]).toBeLessThanOrEqual(5);
-      // It may be fewer: where there are not that many rows, the longer pages are all the same one, which is held by
+      // It may be fewer: if there are not that many rows, the longer pages are all the same one, which is cached by
       // then.
       expect(many[0], `statements for up to ${many[1]} rows, where up to ${few[1]} take ${few[0]}`).toBeLessThanOrEqual(
         few[0],

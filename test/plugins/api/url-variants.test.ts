@@ -12,7 +12,7 @@ let categories: readonly { readonly id: string; readonly slug: string }[];
 const random = createRandom(SEED);
 
 async function start(): Promise<void> {
-  // Every third where only staff may read.
+  // Every third one in a category that only staff may read.
   const [who, slug] =
     discussions.length % 3 === 2
       ? (['root', 'staff'] as const)

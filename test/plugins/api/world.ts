@@ -4,7 +4,7 @@ import { Accounts } from 'parley-forum/plugins/accounts';
 import { startForum, type Answer, type TestForum } from 'parley-forum/testing';
 
 const PASSWORD = 'Plain-Sailing-42';
-/** Members of the forum with their groups; `ada` owns what the tests ask for. */
+/** Members of the forum with their groups; `ada` owns what the tests request. */
 const MEMBERS = {
   ada: 'member',
   bob: 'member',
@@ -15,14 +15,14 @@ const MEMBERS = {
 } as const;
 export type Name = keyof typeof MEMBERS;
 
-/** A call of the API: what stands in the path, after it, and in the body. */
+/** A call of the API: path parameters, query and body. */
 export interface Ask {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
 
-/** The whole forum with members who call with bearer tokens; the token of `lost` was revoked. */
+/** The whole forum with members that use bearer tokens; the token of `lost` is revoked. */
 export interface World {
   readonly app: TestForum;
   readonly ids: Readonly<Record<Name, string>>;
@@ -30,7 +30,7 @@ export interface World {
   readonly tokens: Readonly<Record<Name, string>>;
   /** Every route of the API. */
   routes(): readonly RouteInfo[];
-  /** `who` undefined: a guest, whose writes carry a forgery token. */
+  /** Without `who`, calls as a guest, whose writes include a CSRF token. */
   call(
     who: Name | undefined,
     method: string,
@@ -38,13 +38,13 @@ export interface World {
     ask?: Ask,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Answer>;
-  /** As `call`, and throws unless it succeeds. */
+  /** Like `call`, but throws unless it succeeds. */
   must(who: Name, method: string, path: string, ask?: Ask): Promise<any>;
   /** Uploads a file and resolves to its id. */
   upload(who: Name): Promise<string>;
 }
 
-/** Beside the limits that every test relaxes. */
+/** In addition to the limits that every test relaxes. */
 const LENIENT = Object.fromEntries(
   ['presence', 'search', 'reports', 'message-reports', 'uploads', 'bookmarks', 'drafts'].map((name) => [
     `${name}.rate_limit`,
@@ -52,13 +52,13 @@ const LENIENT = Object.fromEntries(
   ]),
 );
 
-/** Streams go on until whoever asked leaves. */
+/** Streams continue until the client disconnects. */
 export const isStream = ({ options }: RouteInfo): boolean => options['document'] === 'text/event-stream';
 
-/** How a route is named in tables: `GET /discussions/:id`. */
+/** The name of a route in tables: `GET /discussions/:id`. */
 export const nameOf = ({ method, path }: RouteInfo): string => `${method.toUpperCase()} ${path}`;
 
-/** Lists are the routes that answer with `hasMore`. */
+/** Lists are the routes whose response has `hasMore`. */
 export const isList = ({ result }: RouteInfo): boolean =>
   'hasMore' in ((result as { properties?: object } | undefined)?.properties ?? {});
 
@@ -70,7 +70,7 @@ export function useWorld(settings: Readonly<Record<string, unknown>> = {}): Worl
   return world;
 }
 
-/** The head of an answer whose body is not waited for. */
+/** The head of a response, without waiting for its body. */
 async function begun(url: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
   const leaving = new AbortController();
   const answer = await fetch(url, { headers, signal: leaving.signal });

@@ -71,7 +71,7 @@ describe('the first posts of a member', () => {
       ['bob', forum.as.bob],
     ] as const)
       for (const path of paths) {
-        // A search says again what was looked for.
+        // A search repeats its query.
         const { text } = await seer.get(path);
         const said = text.replaceAll(/value="quokka"|q=quokka|“quokka”|"query":"quokka"/gi, '');
         expect(said.toLowerCase(), `${who} ${path}`).not.toContain('a quokka says');

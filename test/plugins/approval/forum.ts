@@ -3,19 +3,19 @@ import { Accounts } from 'parley-forum/plugins/accounts';
 import type { Answer, Client } from 'parley-forum/testing';
 import { expectStatus, PASSWORD, useForum, type Forum, type Name } from '../discussions/forum.ts';
 
-/** What tests of approval do again and again. */
+/** Helpers for tests of approval. */
 export interface Approval {
   readonly forum: Forum;
   reply(client: Client, discussionId: string, content: string, headers?: Record<string, string>): Promise<Answer>;
   discuss(client: Client, title: string, more?: object): Promise<Answer>;
-  /** The id of what was held. */
+  /** The id of the held post. */
   held(answer: Promise<Answer>): Promise<string>;
   queue(name?: Name): Promise<any[]>;
   own(client: Client): Promise<any[]>;
   approve(name: Name, id: string): Promise<Answer>;
   reject(name: Name, id: string, reason?: string): Promise<Answer>;
   set(values: Readonly<Record<string, unknown>>): Promise<void>;
-  /** Somebody who has just signed up. */
+  /** A member who has just signed up. */
   newcomer(username: string): Promise<{ readonly client: Client; readonly id: string }>;
 }
 

@@ -54,10 +54,10 @@ const identity = (): Promise<unknown> =>
   insert into single_sign_on_identity (provider_id, subject, account_id, linked_at)
   select provider.id, 'bob there', account.id, now() from provider, account where username = 'bob'`);
 
-/** A file of another forum, which has nothing. */
+/** An empty export of another forum. */
 const IMPORTED = join(tmpdir(), `parley-${randomUUID()}.jsonl`);
 
-/** Every command that changes the forum, in an order in which it works: its words, and the action that it leaves. */
+/** Every command that changes the forum, in an order that works: its words, and the action that it leaves. */
 const CHANGES: Readonly<Record<string, readonly [words: string, leaves: string, prepare?: () => Promise<unknown>]>> = {
   install: ['install --admin-username ada --admin-email ada@example.org --admin-password', 'forum.installed'],
   'user create': ['user create bob --email bob@example.org --password', 'account.registered'],
@@ -77,8 +77,8 @@ const CHANGES: Readonly<Record<string, readonly [words: string, leaves: string, 
   seed: ['seed --users 1 --discussions 0 --posts 0', 'forum.seeded'],
 };
 /**
- * They only tell, write files, put right what is counted from the rest, fill what is empty (`restore`), or (`demo`) do what others do; `migrate` does
- * what each start does.
+ * They only print, write files, repair counters, fill an empty site (`restore`), or repeat what others do
+ * (`demo`); `migrate` does what each start does.
  */
 const HARMLESS = [
   'audit verify',
@@ -104,7 +104,7 @@ const HARMLESS = [
   'theme new',
 ];
 
-/** They install packages into a site, which test/package.test.ts has. */
+/** They install packages into a site, which test/package.test.ts covers. */
 const IN_A_SITE = ['plugin add', 'plugin remove'];
 
 beforeAll(async () => void (site = await startForum({ environment: { secretKey: undefined } })));

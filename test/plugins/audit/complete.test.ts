@@ -7,13 +7,13 @@ import { settled } from './settled.ts';
 const forum = useForum({ 'approval.words': ['casino'] }, { allowedHosts: ['127.0.0.1'] });
 const JSON_ONLY = { accept: 'application/json' };
 
-/** Something to be sent to a route, by whom (an administrator), and the action that it leaves. */
+/** A request to a route, its sender (by default an administrator), and the action that it leaves. */
 interface Act {
   readonly leaves: string;
   readonly who?: Name;
-  /** A form without script, or by which method of the API; POST if it does not say. */
+  /** A form without JavaScript, or the method of an API call; POST by default. */
   readonly how?: 'form' | 'delete' | 'put' | 'post';
-  /** Makes what is needed first; resolves to the path and the body. */
+  /** Creates what the request needs; resolves to its path and body. */
   prepare(): Promise<readonly [path: string, body: object]>;
 }
 
@@ -82,7 +82,7 @@ const judged = (verb: string, leaves: string) =>
   onForm(leaves, async () => [`/mod/members/ada/${verb}`, { reason: 'Rude', days: '3' }]);
 let count = 0;
 
-/** Every route by which administrators and moderators change something, in an order in which it works. */
+/** Every route by which administrators and moderators change something, in an order that works. */
 const ACTS: Readonly<Record<string, (path: string) => Act>> = {
   '/admin/settings/save': about('settings.saved', () => ({ 'site.name': 'Quay' })),
   '/admin/settings/reset': about('settings.reset', () => ({ key: 'site.name' })),
@@ -244,7 +244,7 @@ const entries = async (): Promise<readonly AuditRecord[]> => {
   return (await forum.as.root.get('/admin/audit?limit=100', JSON_ONLY)).body.entries;
 };
 
-/** What members may do, too, with what is theirs. */
+/** Routes that members may also use for their own content. */
 const SHARED = ['/api/discussions/:id/restore', '/api/posts/:id/restore', '/p/:id/restore'];
 
 describe('every change by administrators and moderators leaves an audit entry', () => {

@@ -15,7 +15,7 @@ describe('the names of audit actions', () => {
       .flatMap(({ plugin, value }) => value.actions.map((action) => `${plugin}:audit.${action}`));
     expect(keys.length).toBeGreaterThan(70);
     expect([...keys, 'audit:audit.audit.forgotten'].filter((key) => web.text(key) === key)).toEqual([]);
-    // Of one hook one rule, of one action one owner: otherwise people would not know which words they read.
+    // Each action has one owner: otherwise it would be unclear whose text is shown.
     const owners = Map.groupBy(
       app.extensions
         .read(auditRules)

@@ -13,7 +13,7 @@ const forum = useForum();
 const DAY = 86_400_000;
 const JSON_ONLY = { accept: 'application/json' };
 
-/** A plugin of somebody else: what it raises leaves an entry where it says so. */
+/** A third-party plugin whose action leaves an entry if its rule says so. */
 const opened = defineAction<{ readonly door: string; readonly by?: string; readonly quietly?: boolean }>('door.opened');
 let doors: PluginHandle;
 const doorkeeper = definePlugin({
@@ -183,7 +183,7 @@ describe('the audit log', () => {
     expect([entries > 5, broken]).toEqual([true, undefined]);
   });
 
-  /** As somebody who owns the table could; it is as it was afterwards. */
+  /** Tampers as the owner of the table could, verifies, and restores the table. */
   async function tampered(statement: string): Promise<number | undefined> {
     await all(sql.raw('create table audit_copy as select * from audit_entry'));
     await all(sql.raw('alter table audit_entry disable trigger user'));

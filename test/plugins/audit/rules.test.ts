@@ -9,7 +9,7 @@ import { settled } from './settled.ts';
 const forum = useForum({ 'pro.enabled': true }, { allowedHosts: ['receiver.test'] });
 const JSON_ONLY = { accept: 'application/json' };
 
-/** What doing something leaves, without ids and times: actions with who did them. */
+/** The audit entries that `work` leaves, oldest first. */
 async function left(work: () => Promise<unknown>): Promise<readonly AuditRecord[]> {
   await settled(forum.app);
   const before = new Set((await entries()).map(({ id }) => id));

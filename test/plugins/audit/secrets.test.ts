@@ -16,11 +16,11 @@ const console: Console = {
   progress: () => undefined,
   secret: () => Promise.resolve(undefined),
 };
-/** What must not be found in the log, by what it is. */
+/** Values that must not be in the log, by description. */
 const secrets = new Map<string, string>();
-/** A secret that is found wherever it turns up. */
+/** Creates a secret that can be found anywhere. */
 function marked(what: string, make: (mark: string) => string = (mark) => mark): string {
-  // Letters besides: digits alone would leave a password that everybody tries.
+  // Letters too: digits alone would make a common password.
   const secret = make(`Secret-7-kelp-${randomBytes(6).toString('hex')}`);
   secrets.set(what, secret);
   return secret;
@@ -37,11 +37,11 @@ describe('the audit log contains no secret', () => {
     return answer;
   };
   const keep = (what: string, secret: string): string => marked(what, () => secret);
-  /** What is secret and is found in the entries, or in the lines of the server's log that tell of them. */
+  /** The secrets found in the entries, or in the lines of the server's log about them. */
   const found = async (): Promise<readonly string[]> => {
     await settled(site);
     const text = `${JSON.stringify(await site.app.data.all(sql`select * from audit_entry`))}${JSON.stringify(site.lines.filter((line) => line['audit'] === true))}`;
-    // A mark alone would show a part of something secret.
+    // A mark alone would be part of a secret.
     return [
       ...[...secrets].filter(([, secret]) => text.includes(secret)).map(([what]) => what),
       ...(text.match(/Secret-7-|@example\.org/g) ?? []),
@@ -98,7 +98,7 @@ describe('the audit log contains no secret', () => {
     const guest = site.client();
     await guest.csrf('/password/forgot');
     await post(guest, '/password/forgot', { email: secrets.get('new e-mail') });
-    // The first mails tell of the change of address and of the password.
+    // The first mails are about the change of address and password.
     const mail = await (async () => {
       for (let before = 0; ; before++) {
         const next = await nextMail(site, secrets.get('new e-mail')!, before);

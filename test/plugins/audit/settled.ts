@@ -1,7 +1,7 @@
 import { expect, vi } from 'vitest';
 import type { TestForum } from 'parley-forum/testing';
 
-/** Resolves when all that was raised is in the audit log, by way of the moderators' log too. */
+/** Resolves when everything raised is in the audit log, including what goes through the moderation log. */
 export const settled = ({ app }: TestForum): Promise<void> =>
   vi.waitFor(
     async () => {

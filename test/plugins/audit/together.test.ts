@@ -20,7 +20,7 @@ let category: string;
 let tag: string;
 let webhook: string;
 
-/** What administrators change, as the database has it. */
+/** The database state that administrators change. */
 const state = async (): Promise<unknown> =>
   Promise.all(
     [

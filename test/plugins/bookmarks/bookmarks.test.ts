@@ -116,7 +116,7 @@ describe('the list of bookmarks', () => {
       const reminder = at === 2 ? { remind_at: inMinutes(30) } : {};
       made.push((await keep('ada', { post_id: postId, note: `Rope ${at}`, ...reminder })).id);
     }
-    // The clock stands still, so that all were made at one moment.
+    // The clock is stopped, so all were created at the same time.
     expect(await titles('ada')).toEqual(['Four', 'Three', 'Two', 'One']);
     expect(await titles('ada', '?sort=oldest')).toEqual(['One', 'Two', 'Three', 'Four']);
     expect(await titles('ada', '?sort=reminder')).toEqual(['Three', 'One', 'Two', 'Four']);
@@ -216,7 +216,7 @@ describe('pages', () => {
     expect([refused.status, refused.text.includes('Kept text'), refused.text.includes('moment in the future')]).toEqual(
       [400, true, true],
     );
-    // What the field cannot say stays where nobody touches it: seconds, and which hour of the two when clocks go back.
+    // What the field cannot express is kept unless edited: seconds, and which of the two hours when clocks go back.
     for (const remind_at of ['2026-10-25T01:30:00.000Z', '2026-10-26T01:30:45.123Z']) {
       expectStatus(await forum.as.bob.put(`/api/bookmarks/${id}`, { remind_at }), 200);
       const [, shown = ''] =
@@ -326,7 +326,7 @@ test('a reminder that is due while its post is deleted is sent once the post is 
   expect(await reminded()).toEqual(posts.toSorted());
 });
 
-/** Runs every reminder that waits, as when its time has come. */
+/** Runs every pending reminder as if it were due. */
 async function runDue(): Promise<void> {
   await dueNow();
   const { data } = forum.app.app;

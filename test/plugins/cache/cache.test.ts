@@ -19,7 +19,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** A load that ends when it is told to. */
+/** A load that ends on request. */
 function slow<T>(): { load: () => Promise<T>; end: (value: T) => void; calls: () => number } {
   const { promise, resolve } = Promise.withResolvers<T>();
   let calls = 0;

@@ -7,11 +7,11 @@ import { openCache } from '../../../plugins/cache/open-cache.ts';
 import type { TaggedCache } from '../../../plugins/cache/tagged-cache.ts';
 import { noTransaction } from './no-transaction.ts';
 
-/** Empty where there is no Redis to test with. */
+/** Empty if there is no Redis to test with. */
 export const redisUrl = process.env['TEST_REDIS_URL'] ?? '';
 export const quiet: Logger = createLogger({ level: 'silent', format: 'json' });
 
-/** What stands for a process: a cache with connections of its own. */
+/** Represents a process: a cache with its own connections. */
 export interface Process {
   readonly cache: TaggedCache;
   readonly cluster: Cluster;
@@ -19,7 +19,7 @@ export interface Process {
   close(): Promise<void>;
 }
 
-/** A place of its own on Redis for each test, and caches there that are closed after it. */
+/** A separate Redis namespace for each test, with caches that are closed after it. */
 export function useCaches() {
   const undo: (() => unknown)[] = [];
   const place = { namespace: '' };
@@ -30,7 +30,7 @@ export function useCaches() {
     for (const step of undo.splice(0).toReversed()) await step();
   });
   return {
-    /** Undone after the test, last in, first out. */
+    /** Run after the test, last in, first out. */
     undo,
     place,
     async start(url = redisUrl, log = quiet): Promise<Process> {

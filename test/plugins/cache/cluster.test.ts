@@ -36,7 +36,7 @@ describe('a single process', () => {
 });
 
 describe('a process in a cluster', () => {
-  /** Redis as far as the cluster sees it: the number of the last announcement, or no answer. */
+  /** Redis as the cluster sees it: the number of the last message, or no reply. */
   let number: number | undefined;
   let cluster: Cluster;
   let say: (text: string) => void;
@@ -127,7 +127,7 @@ describe.runIf(redisUrl)('a published message', () => {
       (who: string) =>
       async (payload: object | undefined): Promise<void> => {
         await Promise.resolve();
-        // Without a payload one is told to look again, as a process that was held up may be at any time.
+        // A call without a payload asks for a recheck, as a blocked process may get at any time.
         if (payload) heard.push([who, payload]);
       };
     a.cluster.subscribe('plugins', hear('a'));

@@ -14,7 +14,7 @@ async function startBehind(): Promise<Process & { line: RedisProxy }> {
   return { ...(await start(line.url)), line };
 }
 
-/** A lapsed lease is no lost value: on a busy machine it is renewed a moment later. */
+/** An expired lease loses no value: on a busy machine it is renewed a moment later. */
 const serves = ({ cache, current }: Process, value: string | undefined): Promise<void> =>
   vi.waitFor(
     () => {
@@ -96,7 +96,7 @@ describe.runIf(redisUrl)('during a Redis outage', () => {
     const begun = performance.now();
     await expect(b.cache.redis!.get('anything')).rejects.toThrow(/timed out|timeout|writeable|closed|retries/i);
     expect(performance.now() - begun).toBeLessThan(3_000);
-    // The next connection is taken and not answered either.
+    // The next connection is accepted, but not answered either.
     await sleep(500);
     for (let at = 0; at < 5; at++)
       await expect(b.cache.redis!.get('anything')).rejects.toThrow(/timed out|timeout|writeable|closed|retries/i);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect, probe, subscribe } from '../../../plugins/cache/redis.ts';
 
-/** In front of a real Redis: answers come through, and between them what is put into them. */
+/** A proxy to a real Redis, which lets the test inject bytes between its replies. */
 const sockets = new Set<Socket>();
 const server = createServer((socket) => {
   const { hostname, port } = new URL(process.env['TEST_REDIS_URL']!);
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => void server.close());
 
-/** Bytes that are no answer, and answers that do not fit any command. */
+/** Bytes that are not a reply, and replies that match no command. */
 const MALFORMED = [
   '!!!!\r\n',
   '\0\xff\0\r\n',
@@ -36,32 +36,29 @@ const MALFORMED = [
 ];
 
 describe('a malformed reply from Redis', () => {
-  it.each(MALFORMED)(
-    '%j is survived, even by subscribed connections, which receive messages again afterwards',
-    async (text) => {
-      const lines: string[] = [];
-      const log = { warn: (_fields: object, message: string) => void lines.push(message) };
-      const [line, ear] = [await connect(url, log), await connect(url, log)];
-      try {
-        const heard: string[] = [];
-        ear.on('message', (_channel, message) => void heard.push(message));
-        await subscribe(ear, 'malformed');
-        for (const socket of sockets) socket.write(text, 'latin1');
-        await expect
-          .poll(
-            async () => {
-              await line.publish('malformed', 'again').catch(() => undefined);
-              return heard.includes('again');
-            },
-            { timeout: 15_000, interval: 100 },
-          )
-          .toBe(true);
-      } finally {
-        line.disconnect();
-        ear.disconnect();
-      }
-    },
-  );
+  it.each(MALFORMED)('%j is survived, even by a subscriber, which receives messages again afterwards', async (text) => {
+    const lines: string[] = [];
+    const log = { warn: (_fields: object, message: string) => void lines.push(message) };
+    const [line, ear] = [await connect(url, log), await connect(url, log)];
+    try {
+      const heard: string[] = [];
+      ear.on('message', (_channel, message) => void heard.push(message));
+      await subscribe(ear, 'malformed');
+      for (const socket of sockets) socket.write(text, 'latin1');
+      await expect
+        .poll(
+          async () => {
+            await line.publish('malformed', 'again').catch(() => undefined);
+            return heard.includes('again');
+          },
+          { timeout: 15_000, interval: 100 },
+        )
+        .toBe(true);
+    } finally {
+      line.disconnect();
+      ear.disconnect();
+    }
+  });
 
   it('that never ends is abandoned, and the next command on a new connection is answered', async () => {
     const line = await connect(url, { warn: () => undefined });
@@ -70,7 +67,7 @@ describe('a malformed reply from Redis', () => {
     const drip = setInterval(() => liars.forEach((socket) => socket.writable && socket.write(':1\r\n')), 100);
     try {
       await expect(line.get('first')).rejects.toThrow('timed out');
-      // Its connection is closed with it, so that the next one does not wait in vain as well.
+      // Its connection is closed too, so that the next command does not wait in vain.
       const asked = performance.now();
       await line.get('second').catch(() => undefined);
       expect(performance.now() - asked).toBeLessThan(1_000);

@@ -1,2 +1,2 @@
-/** Data of a caller that is in no transaction. */
+/** Data for a caller outside a transaction. */
 export const noTransaction = { inTransaction: false, afterCommit: (work: () => Promise<void>) => work() };

@@ -36,7 +36,7 @@ describe('the demo', () => {
     const [first, second] = [await run('demo'), await run('demo')];
     expect(second).toEqual(first);
     expect(first.join('\n')).toContain('http://forum.test');
-    // After `secret rotate` they are others than the accounts have.
+    // After `secret rotate` they differ from those of the accounts.
     expect(first.join('\n')).toContain('unless these passwords were changed since, or the root key');
     for (const name of ['ingrid', 'mira.k', 'nadia.r']) await site.client().login(name, passwordOf(first, name));
   });
@@ -169,7 +169,7 @@ describe('the first login to the demo', () => {
         expect(read + unread).toBe(replies + 1);
       const { text } = await client.get('/');
       expect(text).toMatch(/\d+ new/);
-      // What they wrote themselves they have read.
+      // Their own posts count as read.
       const { posts } = (await client.get('/api/users/posts?limit=100')).body as {
         posts: readonly { discussion_id: string; number: number }[];
       };
@@ -204,7 +204,7 @@ describe('seeding', () => {
   });
 });
 
-/** As visitors see them: by category, and summed over every discussion. */
+/** Totals as visitors see them, by category and over every discussion. */
 async function totals(): Promise<{ discussions: number; posts: number; replies: number }> {
   const client = site.client();
   const { categories } = (await client.get('/api/categories')).body as {
