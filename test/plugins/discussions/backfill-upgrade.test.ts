@@ -34,7 +34,7 @@ async function upgraded(
   return [row?.checkpoint, ...jobs.map(({ payload }) => payload)];
 }
 
-test('what a plugin had missed before the upgrade is passed on after it, from where that began', async () => {
+test('what a plugin missed before the upgrade is backfilled after it, from where that began', async () => {
   const { data, settings, kernel } = forum.app;
   expect(
     await upgraded('tags', Tags0002Backfill, () =>
@@ -56,15 +56,15 @@ test('what a plugin had missed before the upgrade is passed on after it, from wh
 
 test.each([
   ['is complete', sql`complete = ${LATE}`, [LATE]],
-  ['misses something', sql`complete = ${EARLY}, stale = true`, [EARLY]],
+  ['is incomplete', sql`complete = ${EARLY}, stale = true`, [EARLY]],
   ['was never filled', sql`complete = null`, [undefined]],
   ['is being filled', sql`complete = null, walking = ${LATE}, walked = ${POST}`, [LATE, { after: POST }]],
   [
-    'is being brought up to date',
+    'is being updated',
     sql`complete = ${EARLY}, walking = ${LATE}, walked = ${POST}`,
     [LATE, { since: EARLY, after: POST }],
   ],
-])('a search index that %s goes on from there', async (_what, state, expected) => {
+])('the backfill of a search index that %s continues from there', async (_what, state, expected) => {
   const { data } = forum.app;
   expect(await upgraded('search', Search0002Backfill, () => data.all(sql`update search_state set ${state}`))).toEqual(
     expected,

@@ -19,7 +19,7 @@ const several = async (titles: readonly string[]): Promise<readonly string[]> =>
 const record = async (id: string): Promise<any> => (await forum.as.mia.get(`/api/discussions/${id}`)).body.discussion;
 
 describe('several discussions at once', () => {
-  test('are locked, pinned, moved, deleted and brought back, each with its event and line in the log', async () => {
+  test('are locked, pinned, moved, deleted and restored, each with its event and log entry', async () => {
     const ids = await several(['Anchors', 'Buoys']);
     forum.happened.length = 0;
     expectStatus(await inBulk(ids, 'lock', { reason: 'Winter' }), 200);
@@ -39,7 +39,7 @@ describe('several discussions at once', () => {
     expect(log.match(/Winter/g)).toHaveLength(2);
   });
 
-  test('that do not all allow it: what stands in the way of one holds up no other', async () => {
+  test('are handled separately: a failure of one does not affect the others', async () => {
     const [id] = await several(['Compasses']);
     const categories = forum.app.app.service(Categories);
     const closed = await categories.save({ name: 'Closed quay', create: [] });
@@ -69,8 +69,8 @@ describe('several discussions at once', () => {
   });
 });
 
-describe('the page for several', () => {
-  test('lists those of a category and of an author, and is offered to moderators in lists', async () => {
+describe('the page for bulk actions', () => {
+  test('lists the discussions of a category or an author, and is linked from lists for moderators', async () => {
     await forum.start('bob', 'Davits of bob');
     await forum.start('ada', 'Davits of ada');
     const { text } = await forum.as.mia.get('/mod/discussions?author=Bob');
@@ -83,7 +83,7 @@ describe('the page for several', () => {
     expect((await forum.as.ada.get('/mod/discussions')).status).toBe(403);
   });
 
-  test('says what was done and what was not, and takes a deletion back', async () => {
+  test('reports what was done and what was not, and undoes a deletion', async () => {
     const ids = await several(['Fenders', 'Gaffs']);
     const done = await choose(ids, 'delete');
     expect(done.text).toContain('2 discussions are deleted.');
@@ -99,7 +99,7 @@ describe('the page for several', () => {
     expect(nothing.text).toContain('Choose at least one discussion');
   });
 
-  test('keeps what was chosen where the form is refused', async () => {
+  test('keeps the selection when the form is refused', async () => {
     const [id] = await several(['Halyards']);
     const { status, text } = await choose([id!], 'move');
     expect(status).toBe(400);

@@ -10,7 +10,7 @@ const remove = (body: object) => forum.as.root.post('/admin/categories/delete', 
 const made = async (name: string): Promise<string> => (await save({ name })).body.category.id;
 
 describe('an admin', () => {
-  test('creates a category, changes it, and what is not said stays', async () => {
+  test('creates and changes a category, keeping values that are not sent', async () => {
     const made = await save({ name: 'Boat yard', description: 'Wood and paint', hue: 75, create: 'staff' });
     expect(made.body).toMatchObject({
       success: true,
@@ -35,14 +35,14 @@ describe('an admin', () => {
     [{ name: 'x', hue: 360 }, 'hue'],
     [{ name: 'x', view: ['nobody'] }, 'view'],
     [{ name: 'x', parent_id: 'nowhere' }, 'parent_id'],
-  ])('is told what is wrong with %j', async (body, field) => {
+  ])('gets an error for %j', async (body, field) => {
     const answer = await save(body);
     expect([answer.status, answer.body.details?.[0]?.field]).toEqual([400, field]);
   });
 
   test.each([
     [
-      'save categories of one name',
+      'save the same category name',
       [201, 400],
       async () => {
         const make = () => save({ name: 'Twice' });
@@ -50,7 +50,7 @@ describe('an admin', () => {
       },
     ],
     [
-      'put categories below one another',
+      'nest categories below each other',
       [200, 400],
       async () => {
         const [one, two, three] = await Promise.all(['One', 'Two', 'Three'].map((name) => made(name)));
@@ -61,7 +61,7 @@ describe('an admin', () => {
       },
     ],
     [
-      'delete a category',
+      'delete the same category',
       [200, 404],
       async () => {
         const id = await made('Gone once');
@@ -69,7 +69,7 @@ describe('an admin', () => {
       },
     ],
     [
-      'move discussions into what the other one deletes',
+      'move discussions to the category that the other deletes',
       [200, 400],
       async () => {
         const [one, two] = [await made('To and fro'), await made('Fro and to')];
@@ -78,12 +78,12 @@ describe('an admin', () => {
         return [() => remove({ id: one, move_to: two }), () => remove({ id: two, move_to: one })];
       },
     ],
-  ])('and another one who %s at once are told apart', async (_what, statuses, begin) => {
+  ])('and another both %s at once, and only one succeeds', async (_what, statuses, begin) => {
     const answers = await Promise.all((await begin()).map((write) => write()));
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual(statuses);
   });
 
-  test('opens a category to one group only', async () => {
+  test('restricts a category to one group', async () => {
     const group = await forum.app.app.service(Access).saveGroup({ name: 'Crew', level: 'member' });
     const { category } = (await save({ name: 'Below deck', view: [group.id], create: [group.id], reply: [group.id] }))
       .body;
@@ -92,7 +92,7 @@ describe('an admin', () => {
     expect((await forum.as.root.get(`/api/categories/${category.id}`)).status).toBe(200);
   });
 
-  test('deletes a category only when its discussions have somewhere to go', async () => {
+  test('deletes a category only with a target for its discussions', async () => {
     const { category } = (await save({ name: 'Short lived' })).body;
     const { id } = await forum.start('ada', 'Homeless soon', 'short-lived');
     await forum.reply('bob', id, 'Indeed');
@@ -108,7 +108,7 @@ describe('an admin', () => {
     expect((await remove({ id: category.id })).status).toBe(404);
   });
 
-  test('lists them by parts for programs', async () => {
+  test('lists categories in pages for API clients', async () => {
     const listed = (query: string) => forum.as.root.get(`/admin/categories?${query}`, { accept: 'application/json' });
     const { categories: all } = (await listed('')).body;
     expect((await listed('limit=1&offset=1')).body).toMatchObject({
@@ -119,7 +119,7 @@ describe('an admin', () => {
     expect((await listed('limit=0')).status).toBe(400);
   });
 
-  test('does the same by forms, which keep what was typed', async () => {
+  test('does the same through forms, which keep the input', async () => {
     const page = await forum.as.root.get('/admin/categories');
     expect(page.text).toContain('New category');
     const form = {

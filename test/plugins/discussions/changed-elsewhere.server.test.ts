@@ -29,7 +29,7 @@ afterAll(async () => {
   await first?.[Symbol.asyncDispose]();
 });
 
-test('several discussions move to a category that another process has just made, and to none that it has hidden', async () => {
+test('a bulk move accepts a category that another process has just created, and refuses one that it has hidden', async () => {
   const categories = first.app.service(Categories);
   const started = await mia.post('/api/discussions', { title: 'Goes', content: 'x', category_id: 'general' });
   const move = async (category: string): Promise<number> => {
@@ -42,7 +42,7 @@ test('several discussions move to a category that another process has just made,
   expect(await move(harbour.id)).toBe(400);
 });
 
-test('a category that one process hides is neither followed nor named by the other', async () => {
+test('a category that one process hides can be neither followed nor listed in the other', async () => {
   const categories = first.app.service(Categories);
   const follow = async (subject: string): Promise<number> =>
     (await ada.post('/api/subscriptions/follow', { kind: 'category', subject_id: subject, following: true })).status;
@@ -60,7 +60,7 @@ test('a category that one process hides is neither followed nor named by the oth
   expect(await follow(shed.id)).toBe(404);
 });
 
-test('records by id are missing in one process once another has hidden their category', async () => {
+test('records of a category that one process hides cannot be read by id in the other', async () => {
   const categories = first.app.service(Categories);
   const cabin = await categories.save({ name: 'Cabin' });
   const started = await mia.post('/api/discussions', { title: 'Inside', content: 'x', category_id: cabin.id });

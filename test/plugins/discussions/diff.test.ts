@@ -3,7 +3,7 @@ import { diffText } from '../../../plugins/discussions/revisions/diff.ts';
 
 const lines = (count: number, word: string) => Array.from({ length: count }, (_, at) => `${word} ${at}`).join('\n');
 
-test('lines that changed stand side by side, and in them the words', () => {
+test('changed lines are shown side by side, with the changed words marked', () => {
   expect(diffText('Hoist the main sail\nGo', 'Hoist the small sail\nGo')).toEqual({
     rows: [
       {
@@ -24,7 +24,7 @@ test('lines that changed stand side by side, and in them the words', () => {
   });
 });
 
-test('lines that came or went stand alone', () => {
+test('added and removed lines stand alone', () => {
   expect(diffText('a\nb', 'a\nb\nc').rows).toEqual([
     { same: 'a' },
     { same: 'b' },
@@ -37,13 +37,13 @@ test('lines that came or went stand alone', () => {
   ]);
 });
 
-test('lines with nothing in common are not cut into words', () => {
+test('lines with nothing in common are not split into words', () => {
   expect(diffText('one two', 'three four').rows).toEqual([
     { before: [{ text: 'one two', changed: true }], after: [{ text: 'three four', changed: true }] },
   ]);
 });
 
-test('of what stayed only the lines beside a change are shown', () => {
+test('unchanged lines are shown only next to a change', () => {
   const before = lines(20, 'line');
   expect(diffText(before, before.replace('line 10', 'other')).rows).toEqual([
     { gap: 8 },
@@ -57,14 +57,14 @@ test('of what stayed only the lines beside a change are shown', () => {
   expect(diffText(before, before).rows).toEqual([{ gap: 20 }]);
 });
 
-test('texts that are long and wholly different end, and say that they were cut', () => {
+test('long texts that differ completely are cut, and marked as cut', () => {
   const { rows, cut } = diffText(lines(9_000, 'a'), lines(9_000, 'b'));
   expect([rows.length, cut]).toEqual([400, true]);
   const words = (word: string) => Array.from({ length: 10_000 }, (_, at) => `${word}${at}`).join(' ');
   expect(diffText(words('a'), words('b')).rows).toHaveLength(1);
 });
 
-test('long texts that differ all over are not looked into without end', () => {
+test('long texts that differ throughout are compared with limited effort', () => {
   const letters = (from: number) =>
     Array.from({ length: 32_000 }, (_, at) => 'abcdefghijklmnop'[(at * at + from * (at % 7)) % 16]).join('\n');
   const { rows } = diffText(letters(1), letters(3));

@@ -4,7 +4,7 @@ import { useForum } from './forum.ts';
 const forum = useForum();
 const cursor = (keys: unknown): string => Buffer.from(JSON.stringify(keys)).toString('base64url');
 
-describe('a place in a list', () => {
+describe('a position in a list', () => {
   test.each([
     '/api/discussions',
     '/api/categories',
@@ -22,12 +22,12 @@ describe('a place in a list', () => {
     }
   });
 
-  test('beyond the end of posts that fall is an empty page too', async () => {
+  test('beyond the end of posts in descending order is an empty page too', async () => {
     const { body } = await forum.guest.get('/api/discussions/1/posts?posts_order=DESC&offset=4000000000');
     expect([body.count, body.hasMore]).toEqual([0, false]);
   });
 
-  test('that no number can say is refused by name', async () => {
+  test('that no number can represent is refused, naming the field', async () => {
     const { status, body } = await forum.guest.get('/api/discussions?offset=99999999999999999999');
     expect([status, body.details[0].field]).toEqual([400, 'offset']);
   });
@@ -40,7 +40,7 @@ describe('a place in a list', () => {
     '/api/users/discussions',
     '/api/users/posts',
     '/api/users/search?q=ada',
-  ])('by a cursor that %s never gave is refused', async (path) => {
+  ])('from a cursor that %s did not issue is refused', async (path) => {
     const and = path.includes('?') ? '&' : '?';
     for (const keys of [['x'], [-1], [0.5], [1e300], ['newest', 1], []]) {
       const { status, body } = await forum.as.ada.get(`${path}${and}cursor=${cursor(keys)}`);
@@ -49,7 +49,7 @@ describe('a place in a list', () => {
   });
 });
 
-test('a list is as long as the setting says from the moment it is changed', async () => {
+test('a change of the page size applies to lists immediately', async () => {
   for (const title of ['Two', 'Three']) await forum.start('ada', title);
   const length = async (): Promise<number> => (await forum.guest.get('/api/discussions')).body.count;
   for (const size of [2, 1, 2]) {
@@ -59,7 +59,7 @@ test('a list is as long as the setting says from the moment it is changed', asyn
 });
 
 describe('the character U+0000', () => {
-  test('is refused in what is written, naming the field', async () => {
+  test('is refused in content, naming the field', async () => {
     const { status, body } = await forum.as.ada.post('/api/discussions', {
       title: 'a\0b',
       content: 'c',
@@ -68,7 +68,7 @@ describe('the character U+0000', () => {
     expect([status, body.details[0].field]).toEqual([400, 'title']);
   });
 
-  test('is refused in the name of a category', async () => {
+  test('is refused in a category name', async () => {
     const { status, body } = await forum.as.root.post(
       '/admin/categories/save',
       { name: 'a\0b' },
@@ -77,14 +77,14 @@ describe('the character U+0000', () => {
     expect([status, body.details[0].field]).toEqual([400, 'name']);
   });
 
-  test('is refused in a query, and names nothing in a path', async () => {
+  test('is refused in a query, and matches nothing in a path', async () => {
     expect((await forum.guest.get('/api/users/search?q=a%00')).status).toBe(400);
     for (const path of ['/api/posts/%00', '/api/discussions/%00', '/api/categories/%00', '/d/%00', '/c/%00', '/u/%00'])
       expect((await forum.guest.get(path)).status, path).toBe(404);
   });
 });
 
-test('a category answers 201 when it is new and 200 when it is changed', async () => {
+test('saving a category answers 201 when it is new and 200 when it is changed', async () => {
   const save = (category: object) =>
     forum.as.root.post('/admin/categories/save', category, { accept: 'application/json' });
   const made = await save({ name: 'Boats' });

@@ -24,8 +24,8 @@ async function begin(title: string, body: object = {}) {
 }
 const tagsOf = ({ tags }: any): readonly string[] => tags.map(({ name }: any) => name);
 
-describe('of a discussion that two change at once', () => {
-  test('what the author leaves as it is stays as a moderator has made it', async () => {
+describe('concurrent changes of a discussion', () => {
+  test('by an author keep what a moderator has changed and the author has not', async () => {
     const { record, open, save, change } = await begin('Moved away', { tags: ['sails', 'knots'] });
     const fields = await open('ada');
     expect(fields).toMatchObject({ title: 'Moved away', tags: 'sails, knots' });
@@ -37,7 +37,7 @@ describe('of a discussion that two change at once', () => {
     expect(tagsOf(now)).toEqual(['masts']);
   });
 
-  test('each changes something else, and both are kept', async () => {
+  test('of different fields are both kept', async () => {
     const { record, open, save, change } = await begin('Half & "half"');
     const fields = await open('ada');
     await change({ title: 'Whole', pinned_in: 'category' });
@@ -46,7 +46,7 @@ describe('of a discussion that two change at once', () => {
     expect([now.title, now.pinned_in, tagsOf(now)]).toEqual(['Whole', 'category', ['oars']]);
   });
 
-  test('two moderators do not take off each other’s pins, nor their ends', async () => {
+  test('by two moderators remove neither each other’s pins nor their ends', async () => {
     const { record, open, save, change } = await begin('Pinned by two');
     const fields = await open('root');
     const until = new Date(forum.app.clock.now() + 3 * DAY).toISOString();
@@ -64,10 +64,10 @@ describe('of a discussion that two change at once', () => {
   test.each<readonly [string, object, Readonly<Record<string, string>>]>([
     ['a title', { title: 'By mia' }, { title: 'By root' }],
     ['tags', { tags: ['mia'] }, { tags: 'root' }],
-    ['a pause', { slow_mode_seconds: 60 }, { slow_mode_seconds: '300' }],
+    ['a slow mode', { slow_mode_seconds: 60 }, { slow_mode_seconds: '300' }],
     ['a pin', { pinned_in: 'everywhere' }, { pinned_in: 'category' }],
-    ['a pin that the other one ended', { is_pinned: false }, { pinned_until: '2099-01-01' }],
-  ])('%s that both change is the other one’s until it is saved once more', async (_what, first, second) => {
+    ['a pin that the other one removed', { is_pinned: false }, { pinned_until: '2099-01-01' }],
+  ])('of %s conflict until the second one is saved once more', async (_what, first, second) => {
     const { number, record, open, save, change } = await begin('By ada', { pinned_in: 'category', tags: ['ada'] });
     const pinned = 'pinned_in' in second ? { is_pinned: false } : {};
     await change(pinned);
@@ -90,7 +90,7 @@ describe('of a discussion that two change at once', () => {
     await change({ is_pinned: false, slow_mode_seconds: 0 });
   });
 
-  test('replies that arrive meanwhile are no change of it', async () => {
+  test('do not conflict with replies that arrive meanwhile', async () => {
     const { id, record, open, save } = await begin('Answered');
     const fields = await open('ada');
     forum.app.clock.advance(1_000);
@@ -99,7 +99,7 @@ describe('of a discussion that two change at once', () => {
     expect((await record()).title).toBe('Answered already');
   });
 
-  test('a form that is refused for something else still knows what it began with', async () => {
+  test('are still recognised after the form was refused for another reason', async () => {
     const { number, record, open, save, change } = await begin('Too empty');
     const fields = await open('ada');
     await change({ category_id: 'help' });

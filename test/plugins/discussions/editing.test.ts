@@ -19,7 +19,7 @@ const writtenBy = async (name: 'ada' | 'bob') => {
 };
 
 describe('editing a post', () => {
-  test('shows the new text, says when, and moves the discussion’s updated_at', async () => {
+  test('shows the new text and the time of the edit, and updates the discussion’s updated_at', async () => {
     const { id, postId } = await forum.start('ada', 'Draft');
     forum.app.clock.advance(5_000);
     forum.happened.length = 0;
@@ -34,7 +34,7 @@ describe('editing a post', () => {
 });
 
 describe('changing a discussion', () => {
-  test('renames it, and the old address leads to the new one', async () => {
+  test('renames it, and the old URL redirects to the new one', async () => {
     const { id, number } = await forum.start('ada', 'Tpyo');
     const { body } = await forum.as.ada.put(`/api/discussions/${id}`, { title: 'Typo' });
     expect(body.discussion).toMatchObject({ title: 'Typo', slug: 'typo', url: `http://forum.test/d/${number}-typo` });
@@ -43,7 +43,7 @@ describe('changing a discussion', () => {
     expect((await forum.as.ada.put(`/api/discussions/${id}`, { category_id: 'nowhere' })).status).toBe(400);
   });
 
-  test('moves it with everything that is counted', async () => {
+  test('moves it with all its counters', async () => {
     const { id } = await forum.start('ada', 'Lost');
     await forum.reply('bob', id, 'Try help');
     const [general, help, ada, bob] = [
@@ -63,7 +63,7 @@ describe('changing a discussion', () => {
 });
 
 describe('deleting', () => {
-  test('a reply leaves a stub, so that numbers hold, and every counter follows', async () => {
+  test('a reply leaves a stub, so that numbers stay, and updates every counter', async () => {
     const { id } = await forum.start('ada', 'Counted');
     const first = await forum.reply('bob', id, 'One');
     forum.app.clock.advance(1_000);
@@ -96,7 +96,7 @@ describe('deleting', () => {
     expect(await writtenBy('bob')).toEqual({ ...bob, posts: bob.posts - 1 });
   });
 
-  test('a first post takes the discussion with it, and a moderator brings it back as it was', async () => {
+  test('a first post deletes the discussion, and a moderator can restore it as it was', async () => {
     const { id, postId } = await forum.start('ada', 'Gone');
     await forum.reply('bob', id, 'A reply');
     const before = {
@@ -136,7 +136,7 @@ describe('deleting', () => {
   });
 });
 
-describe('several who change the same discussion at once', () => {
+describe('concurrent changes of a discussion', () => {
   test('wait for one another and lose nothing', async () => {
     const { id } = await forum.start('ada', 'Busy');
     const posts = await Promise.all(Array.from({ length: 10 }, (_, index) => forum.reply('bob', id, `Post ${index}`)));
@@ -160,7 +160,7 @@ describe('several who change the same discussion at once', () => {
   });
 });
 
-describe('what an author changes while a moderator', () => {
+describe('a concurrent change', () => {
   /** What happens between the look whether somebody may change something, and the change. */
   let meanwhile: (() => Promise<Answer>) | undefined;
   beforeAll(() =>
@@ -181,11 +181,14 @@ describe('what an author changes while a moderator', () => {
   );
 
   test.each<readonly [string, (id: string) => Promise<Answer>]>([
-    ['locks it', (id) => forum.as.mia.put(`/api/discussions/${id}`, { is_locked: true })],
-    ['moves it', (id) => forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'help' })],
-    ['moves it where nobody sees it', (id) => forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'staff' })],
-    ['deletes it', (id) => forum.as.mia.delete(`/api/discussions/${id}`)],
-  ])('%s is refused', async (_what, work) => {
+    ['locks the discussion', (id) => forum.as.mia.put(`/api/discussions/${id}`, { is_locked: true })],
+    ['moves the discussion', (id) => forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'help' })],
+    [
+      'moves the discussion to a hidden category',
+      (id) => forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'staff' }),
+    ],
+    ['deletes the discussion', (id) => forum.as.mia.delete(`/api/discussions/${id}`)],
+  ])('by an author is refused when a moderator %s', async (_what, work) => {
     const { id, postId } = await forum.start('ada', 'As it was');
     const { id: reply } = await forum.reply('ada', id, 'Says this');
     for (const change of [
@@ -203,7 +206,7 @@ describe('what an author changes while a moderator', () => {
     expect(body.posts[1].content).toBe('Says this');
   });
 
-  test('another moderator changes it is changed', async () => {
+  test('by a moderator is accepted when another one changes the discussion', async () => {
     const { id, postId } = await forum.start('ada', 'Two of them');
     meanwhile = () => forum.as.root.put(`/api/discussions/${id}`, { is_locked: true });
     expect((await forum.as.mia.put(`/api/posts/${postId}`, { content: 'Tidied up' })).status).toBe(200);

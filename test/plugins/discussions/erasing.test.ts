@@ -55,9 +55,9 @@ describe('what a member wrote is erased', () => {
     expectStatus(await forum.as.mia.get(`/api/discussions/${id}`), 200).body;
 
   test.each([
-    ['refuses the title that stands in its place', true],
-    ['alters it', false],
-  ])('also where a filter of drafts %s', async (_what, refusing) => {
+    ['refuses the replacement title', true],
+    ['alters the replacement title', false],
+  ])('even if a draft filter %s', async (_what, refusing) => {
     const { begin, erase } = await member(refusing ? 'refused' : 'altered');
     const [alone, shared] = [await begin('Alone'), await begin('Shared')];
     await forum.reply('bob', shared, 'Bob stays');
@@ -69,7 +69,7 @@ describe('what a member wrote is erased', () => {
     }
   });
 
-  test('but not what others reply in that moment', async () => {
+  test('but not replies that others write meanwhile', async () => {
     const { begin, erase } = await member('overtaken');
     const id = await begin('Overtaken');
     onRenamed = () => forum.reply('bob', id, 'Just in time');

@@ -33,13 +33,13 @@ describe('the number of SQL statements', () => {
     expect(await asked(path(25))).toBe(await asked(path(5)));
   });
 
-  test('is one for a list, and one for what the member has read of it that its HTML shows too', async () => {
+  test('is one for a list, and one for the read marks that its HTML shows', async () => {
     await asked('/api/discussions?limit=9');
     expect(await asked('/api/discussions?limit=9')).toBe(2);
   });
 });
 
-describe('an answer held in memory is never older than the last write', () => {
+describe('a cached response is never older than the last write', () => {
   const list = async () => (await forum.guest.get('/api/discussions')).text;
   const one = async () => (await forum.guest.get(`/api/discussions/${id}`)).text;
   const page = async (path: string) => (await forum.guest.get(path)).text;
@@ -60,7 +60,7 @@ describe('an answer held in memory is never older than the last write', () => {
     expect(await page('/d/1-the-first?page=2')).not.toContain('Other words');
   });
 
-  test('after a new discussion, and one that is renamed', async () => {
+  test('after a discussion is started and renamed', async () => {
     await warm();
     const { id: fresh } = await forum.start('ada', 'Brand new');
     for (const text of [await list(), await page('/'), await page('/c/general')]) expect(text).toContain('Brand new');
@@ -90,7 +90,7 @@ describe('an answer held in memory is never older than the last write', () => {
     expect(await counts()).toEqual([discussions, posts]);
   });
 
-  test('after a minute, since lists say how long ago something was written', async () => {
+  test('after a minute, since lists show relative times', async () => {
     await warm();
     await forum.start('ada', 'Some time ago');
     const html = async (): Promise<string> => JSON.parse(await list()).html;
@@ -126,7 +126,7 @@ describe('an answer held in memory is never older than the last write', () => {
     for (const text of [await list(), await one(), await page('/d/1-the-first')]) expect(text).toContain('adele');
   });
 
-  test('while somebody writes all the time', async () => {
+  test('while someone writes all the time', async () => {
     const { id: busy } = await forum.start('bob', 'Watched');
     for (let count = 1; count <= 15; count++) {
       const [, ...readers] = await Promise.all([
@@ -144,8 +144,8 @@ describe('an answer held in memory is never older than the last write', () => {
   });
 });
 
-describe('what a reply costs', () => {
-  test('is a statement for what is written, found, shown of files, of links, left for later, who follows it, how far its writer has read, their draft, and the reactions, the bookmark and the mark of its answer, beside begin and commit', async () => {
+describe('the cost of a reply', () => {
+  test('is at most thirteen statements, begin and commit included', async () => {
     // Stored, not run: what it leaves for later would have statements of its own.
     await forum.app.app.jobs.stop();
     await forum.reply('ada', id, 'Warm');

@@ -43,7 +43,7 @@ describe('a field of another plugin', () => {
     await install(forum.app, mood);
   });
 
-  test('is stored with the discussion and shown on every record, asked for once a page', async () => {
+  test('is stored with the discussion and shown on every record, loaded once per page', async () => {
     const made = await forum.as.ada.post('/api/discussions', {
       title: 'Stormy',
       content: 'x',
@@ -60,7 +60,7 @@ describe('a field of another plugin', () => {
     expect((await forum.guest.get(`/api/discussions/${made.body.discussion_id}`)).body.discussion.mood).toBe('calm');
   });
 
-  test('is checked by its own schema, before anything is written', async () => {
+  test('is validated by its own schema, before anything is written', async () => {
     const { discussions } = (await forum.guest.get('/api/discussions')).body;
     const answer = await forum.as.ada.post('/api/discussions', {
       title: 'Bad mood',
@@ -72,14 +72,14 @@ describe('a field of another plugin', () => {
     expect((await forum.guest.get('/api/discussions')).body.count).toBe(discussions.length);
   });
 
-  test('that fails is left out, and the answer goes on', async () => {
+  test('that fails is omitted, and the response is sent', async () => {
     const { id } = await forum.start('ada', 'Whole');
     const { posts } = (await forum.guest.get(`/api/discussions/${id}`)).body;
     expect(posts[0]).toMatchObject({ content: 'About Whole' });
     expect(posts[0]).not.toHaveProperty('fails');
   });
 
-  test('is in the description of the API while its plugin runs, and its purge reaches stored answers', async () => {
+  test('is in the API documentation while its plugin runs, and its purge reaches cached responses', async () => {
     const described = async () => JSON.stringify((await forum.guest.get('/api/openapi.json')).body);
     expect(await described()).toContain('"mood"');
     const { id } = await forum.start('ada', 'Kept');
@@ -122,7 +122,7 @@ describe('a field of a category', () => {
   });
   beforeAll(() => install(forum.app, depth));
 
-  test('is an input of the administrators’ form, stored with the category and shown on its record', async () => {
+  test('is an input of the admin form, stored with the category and shown on its record', async () => {
     expect((await forum.as.root.get('/admin/categories')).text).toContain('<input name="depth" value="0">');
     const saved = await forum.as.root.post(
       '/admin/categories/save',

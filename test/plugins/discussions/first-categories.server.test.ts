@@ -22,7 +22,7 @@ afterAll(async () => {
   for (const forum of forums.toReversed()) await forum[Symbol.asyncDispose]();
 });
 
-test('two processes that start on an empty database make its first categories once', async () => {
+test('two processes that start on an empty database create its first categories once', async () => {
   const [first] = forums;
   const slugs = async () =>
     (await first!.app.data.all(sql<{ slug: string }>`select slug from category order by position`)).map(

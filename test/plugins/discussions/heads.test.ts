@@ -45,8 +45,8 @@ beforeAll(async () => {
   for (let at = 0; at < 21; at++) await forum.reply('bob', one.id, `Answer ${at} <script>`);
 });
 
-describe('a page names itself', () => {
-  test('though it is a later part of a list, in any order', async () => {
+describe('the head of a page', () => {
+  test('has the canonical URL, on later pages and in any order too', async () => {
     const list = async (path: string) => (await head(path)).canonical;
     expect([await list('/'), await list('/?page=2'), await list('/discussions?page=2')]).toEqual([
       `${PLACE}/`,
@@ -63,7 +63,7 @@ describe('a page names itself', () => {
     expect((await forum.guest.get('/?page=2')).text).toMatch(/rel="prev" href="\/"/);
   });
 
-  test('with a picture that has a size and words: the site’s own, or the discussion’s first', async () => {
+  test('has a picture with size and alt text: the site’s, or the first of the discussion', async () => {
     const own = (await head('/')).meta;
     expect(own).toMatchObject({
       'og:image:width': '1200',
@@ -87,7 +87,7 @@ describe('a page names itself', () => {
     await forum.app.app.settings.reset(['site.picture']);
   });
 
-  test('and tells search engines who wrote which reply on it', async () => {
+  test('describes the replies and their authors to search engines', async () => {
     const first = (await head(`/d/${one.number}-green`)).data;
     expect(first).toMatchObject({
       '@type': 'DiscussionForumPosting',
@@ -112,15 +112,15 @@ describe('a page names itself', () => {
   });
 });
 
-test('a picture in a post has the size of its file, and only that', async () => {
+test('a picture in a post has the dimensions of its file, and no others', async () => {
   const { text } = await forum.guest.get(`/d/${one.number}-green`);
   expect(text).toMatch(new RegExp(`<img src="${picture}" alt="A “green” boat"[^>]* width="90" height="50"`));
   const missing = picture.replace(/-[0-9a-f]{12}\//, '-000000000000/');
   expect((await forum.reply('bob', one.id, `![x](${missing})`)).html).not.toContain('width=');
 });
 
-describe('the form of a reply', () => {
-  test('shows what is answered: the post that was chosen, else the first, and never one of another discussion', async () => {
+describe('the reply form', () => {
+  test('shows the post being answered: the chosen one, else the first, and never one of another discussion', async () => {
     const answered = async (query: string) => {
       const { text } = await forum.as.mia.get(`/d/${one.number}/reply${query}`);
       return /<figure class="answered"[^>]*>.*?<\/figure>/s
@@ -139,15 +139,15 @@ describe('the form of a reply', () => {
     expect([refused.status, refused.text.includes('“Green”, post 3')]).toEqual([400, true]);
   });
 
-  test('has a place for files, which the form of title and category has not', async () => {
+  test('has an upload field, which the form of title and category has not', async () => {
     expect((await forum.as.ada.get(`/d/${one.number}/reply`)).text).toContain('<x-upload');
     expect((await forum.as.ada.get(`/d/${one.number}/edit`)).text).not.toContain('<x-upload');
     expect((await forum.as.ada.get('/new')).text).toContain('<x-upload');
   });
 });
 
-describe('the form of a category', () => {
-  test('shows and saves what was stored, although it offers less', async () => {
+describe('an administration form', () => {
+  test('for a category shows and saves what was stored, even if it offers less', async () => {
     const { app } = forum.app;
     const [categories, access] = [app.service(Categories), app.service(Access)];
     const [crew, cooks] = await Promise.all([
@@ -183,7 +183,7 @@ describe('the form of a category', () => {
     expect(categories.all().find((one) => one.id === id)).toMatchObject(given);
   });
 
-  test('of a kind of reaction that was switched off, and refused, shows it off', async () => {
+  test('for a reaction type that was disabled, when refused, shows it as disabled', async () => {
     const { text } = await forum.as.root.submit('/admin/reactions/save', {
       slug: 'Not good',
       emoji: '🐙',

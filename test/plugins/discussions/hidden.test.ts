@@ -65,17 +65,17 @@ async function pageCosts(order: OrderName): Promise<number> {
 }
 const ORDERS = ['pinned', 'pinned_everywhere', ...SORTS] as const;
 
-describe('what a viewer may not see', () => {
+describe('discussions that a viewer may not see', () => {
   beforeAll(async () => {
     for (let count = 0; count < 30; count++) await forum.start('ada', `Seen ${count}`, count % 2 ? 'general' : 'help');
     await fill('staff');
   });
 
-  test.each(ORDERS)('costs a list nothing, ordered by %s', async (order) => {
+  test.each(ORDERS)('cost a list nothing, ordered by %s', async (order) => {
     expect(await pageCosts(order)).toBeLessThan(500);
   });
 
-  test('is in no page of a list, and all the rest is, once', async () => {
+  test('are on no page of a list, and each of the others is on one', async () => {
     const numbers = async (offset: number): Promise<number[]> =>
       (await forum.guest.get(`/api/discussions?limit=20&offset=${offset}`)).body.discussions.map(
         ({ number }: { number: number }) => number,
@@ -85,15 +85,15 @@ describe('what a viewer may not see', () => {
   });
 });
 
-describe('what a viewer may see', () => {
+describe('discussions that a viewer may see', () => {
   beforeAll(() => fill('general'), 120_000);
 
-  test.each(ORDERS)('costs a page no more where there is much of it, ordered by %s', async (order) => {
+  test.each(ORDERS)('cost a page no more if there are many, ordered by %s', async (order) => {
     expect(await pageCosts(order)).toBeLessThan(500);
   });
 });
 
-describe.skipIf(process.env['PARLEY_TEST_DATABASE'] !== 'server')('a list is prepared', () => {
+describe.skipIf(process.env['PARLEY_TEST_DATABASE'] !== 'server')('a list query is prepared', () => {
   let prepared: readonly { readonly parameters: string }[];
 
   beforeAll(async () => {
@@ -107,11 +107,11 @@ describe.skipIf(process.env['PARLEY_TEST_DATABASE'] !== 'server')('a list is pre
     });
   });
 
-  test('once for pages of similar size and place', () => {
+  test('once for pages of similar size and position', () => {
     expect(prepared).toHaveLength(ORDERS.length);
   });
 
-  test('for the very categories that it is read from, which may have few discussions or none', () => {
+  test('for exactly the categories that it reads, which may have few discussions or none', () => {
     // With parameters PostgreSQL soon keeps one plan for all categories, and reads an order to its end for such a one.
     expect(prepared.filter(({ parameters }) => parameters.includes('uuid'))).toEqual([]);
   });
@@ -129,7 +129,7 @@ describe('members are found by an index', () => {
       ({ username }: { username: string }) => username,
     );
 
-  test('by how they begin where less than three letters are given, by any part from three on', async () => {
+  test('by prefix for fewer than three letters, and by any part from three on', async () => {
     expect(await names('ad')).toEqual(['ada']);
     expect(await names('da')).toEqual([]);
     expect(await names('ADA')).toEqual(['ada']);

@@ -9,8 +9,8 @@ const history = async (id: string, name: Name = 'ada', query = '') =>
 const edit = (id: string, content: string, name: Name = 'ada', more: object = {}) =>
   forum.as[name].put(`/api/posts/${id}`, { content, ...more });
 
-describe('what a post said before', () => {
-  test('is kept with each edit: by whom, when, and why where a moderator did it', async () => {
+describe('the history of a post', () => {
+  test('has each edit with its editor, its time and, for moderators, the reason', async () => {
     const { id, postId } = await forum.start('ada', 'Sails');
     const reply = await forum.reply('ada', id, 'First');
     expect((await history(reply.id)).revisions).toEqual([]);
@@ -32,7 +32,7 @@ describe('what a post said before', () => {
     expect((await history(postId)).revisions).toEqual([]);
   });
 
-  test('is not kept where nothing changed, nor where the edit was refused', async () => {
+  test('has no entry if nothing changed or the edit was refused', async () => {
     const { postId } = await forum.start('ada', 'Ropes');
     await edit(postId, 'About Ropes');
     expect((await edit(postId, '')).status).toBe(400);
@@ -40,7 +40,7 @@ describe('what a post said before', () => {
     expect((await history(postId)).revisions).toEqual([]);
   });
 
-  test('has the discussion’s title and category, in the history of its first post', async () => {
+  test('includes the discussion’s title and category for its first post', async () => {
     const { id, postId } = await forum.start('ada', 'Old title');
     await forum.as.ada.put(`/api/discussions/${id}`, { title: 'New title' });
     const general = (await forum.as.ada.get('/api/categories/general')).body.category.id;
@@ -51,7 +51,7 @@ describe('what a post said before', () => {
     ]);
   });
 
-  test('comes in parts, the newest first', async () => {
+  test('is returned in pages, newest first', async () => {
     const { postId } = await forum.start('ada', 'Many');
     for (let at = 0; at < 5; at++) await edit(postId, `Version ${at}`);
     const first = await history(postId, 'ada', '?limit=2');
@@ -74,8 +74,8 @@ describe('what a post said before', () => {
   });
 });
 
-describe('who may read it', () => {
-  test('the author and moderators; to others it is not there', async () => {
+describe('the history of a post is readable', () => {
+  test('by its author and moderators; for others it does not exist', async () => {
     const { id } = await forum.start('ada', 'Private');
     const reply = await forum.reply('ada', id, 'Secret marmalade');
     await edit(reply.id, 'Nothing');
@@ -97,7 +97,7 @@ describe('who may read it', () => {
     expect((await forum.as.mia.get(`/api/posts/${reply.id}/revisions`)).status).toBe(200);
   });
 
-  test('all who may read the post, where a setting says so, and never a category they may not see', async () => {
+  test('by all readers of the post if a setting allows it, without categories hidden from them', async () => {
     const { id, postId } = await forum.start('mia', 'From the back room', 'staff');
     await forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'general' });
     await edit(postId, 'Changed', 'mia');
@@ -118,7 +118,7 @@ describe('who may read it', () => {
 });
 
 describe('on pages', () => {
-  test('the mark of an edited post leads those to its history who may read it', async () => {
+  test('the mark of an edited post links to its history for those who may read it', async () => {
     const { id, number } = await forum.start('ada', 'Marked');
     const reply = await forum.reply('ada', id, 'One <i>two</i> three');
     await edit(reply.id, 'One **four** three');
@@ -136,7 +136,7 @@ describe('on pages', () => {
     expect((await forum.as.ada.get('/p/xyz/history')).status).toBe(404);
   });
 
-  test('takes as many statements for many changes as for few', async () => {
+  test('the history takes as many statements for many changes as for few', async () => {
     const { postId } = await forum.start('ada', 'Counted');
     await edit(postId, 'Once');
     const least = () => leastOf(() => forum.app.statements(() => forum.as.ada.get(`/p/${postId}/history`)));
@@ -145,7 +145,7 @@ describe('on pages', () => {
     expect(await least()).toBe(few);
   });
 
-  test('what moderators deleted they still read, and everybody else sees a stub without it', async () => {
+  test('moderators can still read what they deleted, and everyone else sees a stub without it', async () => {
     const { id, number } = await forum.start('ada', 'Stubs');
     const reply = await forum.reply('bob', id, 'Porcupine stew');
     expect((await forum.as.mia.get(`/p/${reply.id}/delete`)).text).toContain('name="reason"');

@@ -4,7 +4,7 @@ import { useForum } from './forum.ts';
 
 const forum = useForum();
 
-test('an import writes everything with its counters, in batches, and raises nothing', async () => {
+test('an import writes everything with its counters, in batches, and raises no actions', async () => {
   const { kernel } = forum.app.app;
   const general = kernel
     .service(Categories)!
@@ -70,7 +70,7 @@ test('an import writes everything with its counters, in batches, and raises noth
   expect((await forum.reply('bob', latest.id, 'Now')).number).toBe(11);
 });
 
-test('an import of a discussion that somebody else began than wrote its first post is refused', async () => {
+test('an import is refused if the author of a discussion did not write its first post', async () => {
   const { kernel } = forum.app.app;
   const [general] = kernel.service(Categories)!.all();
   const createdAt = new Date(Date.UTC(2020, 0, 1));
@@ -79,7 +79,7 @@ test('an import of a discussion that somebody else began than wrote its first po
   await expect(kernel.service(Importer)!.importDiscussions([source])).rejects.toThrow('did not write the first post');
 });
 
-test('what a caller writes with a batch is stored with it, or nothing of it is', async () => {
+test('what a caller writes with a batch is stored with it or not at all', async () => {
   const { kernel } = forum.app.app;
   const [general] = kernel.service(Categories)!.all();
   const createdAt = new Date(Date.UTC(2021, 0, 1));

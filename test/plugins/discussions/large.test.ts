@@ -44,7 +44,7 @@ const numbersOn = (text: string): number[] =>
 describe('a text that would make a large page', () => {
   const table = `a|b\n-|-\n${'|\n'.repeat(28_000)}`;
 
-  test('is refused wherever it is written, and the answer says why', async () => {
+  test('is refused wherever it is submitted, with the reason', async () => {
     const { id, postId } = await forum.start('ada', 'Tables');
     const general = { title: 'Large', category_id: 'general' };
     for (const content of [table, '# a\n'.repeat(16_000)]) {
@@ -63,7 +63,7 @@ describe('a text that would make a large page', () => {
     });
   });
 
-  test('is shown with its reason in the form that it was typed into', async () => {
+  test('is shown with the reason in the form that it was typed into', async () => {
     const { number } = await forum.start('ada', 'Form');
     const answer = await forum.as.ada.submit(`/d/${number}/reply`, { content: table });
     expect(answer.status).toBe(400);
@@ -81,7 +81,7 @@ describe('a discussion of long posts', () => {
     );
   });
 
-  test('shows fewer of them at once, and a link that goes on with the next, so that none is left out', async () => {
+  test('shows fewer of them at once, with a link to the next ones, so that none is left out', async () => {
     const seen: number[] = [];
     for (let path: string | undefined = `/d/${found.number}`; path !== undefined;) {
       const { status, text } = await follow(path);
@@ -94,17 +94,17 @@ describe('a discussion of long posts', () => {
     expect(seen).toEqual(Array.from({ length: 25 }, (_, index) => index + 1));
   });
 
-  test('opens at the post that an address names', async () => {
+  test('opens at the post given in the URL', async () => {
     for (const number of [1, 2, 9, 20, 21, 25])
       expect(numbersOn((await follow(`/d/${found.number}/${number}`)).text)).toContain(number);
   });
 
-  test('does not begin a page with the post of another', async () => {
+  test('does not start a page at a post of another page', async () => {
     expect((await follow(`/d/${found.number}-long-posts?page=1&from=22`)).status).toBe(404);
     expect((await follow(`/d/${found.number}-long-posts?page=2&from=26`)).status).toBe(404);
   });
 
-  test.each(['ASC', 'DESC'])('gives each post once when walked by cursor, %s', async (order) => {
+  test.each(['ASC', 'DESC'])('returns each post once when paginated by cursor, %s', async (order) => {
     const seen: number[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
       const { body, text } = await forum.guest.get(
@@ -121,7 +121,7 @@ describe('a discussion of long posts', () => {
     expect(order === 'ASC' ? seen : seen.toReversed()).toEqual(Array.from({ length: 25 }, (_, index) => index + 1));
   });
 
-  test('opens near a post that does not fit beside the first of its page', async () => {
+  test('opens near a post that does not fit on the same page as its first one', async () => {
     for (const order of ['ASC', 'DESC']) {
       const { body } = await forum.guest.get(`/api/discussions/${found.id}/posts?near=17&posts_order=${order}`);
       expect(body.posts.map(({ number }: any) => number)).toContain(17);
@@ -129,7 +129,7 @@ describe('a discussion of long posts', () => {
   });
 });
 
-describe('posts from before texts were bounded', () => {
+describe('posts stored before texts were limited', () => {
   let found: { id: string; number: number };
   const html = `<p>${'<a href="/x">x</a>'.repeat(60_000)}</p>`;
 
@@ -142,7 +142,7 @@ describe('posts from before texts were bounded', () => {
     await cache.purge(discussionCacheTags.all, discussionCacheTags.lists);
   });
 
-  test('are shown by their first words, with a link to a page that has the text', async () => {
+  test('are shown by their beginning, with a link to a page that has the full text', async () => {
     for (const client of [forum.guest, forum.as.ada, forum.as.mia]) {
       const { status, text } = await client.get(`/d/${found.number}-megabytes`);
       expect([status, numbersOn(text)]).toEqual([200, [1, 2, 3]]);
@@ -158,7 +158,7 @@ describe('posts from before texts were bounded', () => {
     expect((await forum.guest.get('/p/018f0000-0000-7000-8000-000000000000')).status).toBe(404);
   });
 
-  test('say in the API that their HTML is not whole, and give their source', async () => {
+  test('are marked as truncated in the API, which returns their source', async () => {
     const { body, text } = await forum.guest.get(`/api/discussions/${found.id}`);
     expect(body.posts).toHaveLength(3);
     expect(text.length).toBeLessThan(MOST);
@@ -169,7 +169,7 @@ describe('posts from before texts were bounded', () => {
     }
   });
 
-  test('can be deleted, and their page is still there for moderators', async () => {
+  test('can be deleted, and their page still works for moderators', async () => {
     const { body } = await forum.guest.get(`/api/discussions/${found.id}`);
     for (const { id } of body.posts.slice(1)) expect((await forum.as.mia.delete(`/api/posts/${id}`)).status).toBe(200);
     expect((await forum.as.mia.get(`/d/${found.number}-megabytes`)).status).toBe(200);
@@ -198,7 +198,7 @@ describe('lists of long texts', () => {
     expect(Buffer.byteLength(text)).toBeLessThan(MOST);
   });
 
-  test('give the beginning of each and say so, and whole texts where few are asked for', async () => {
+  test('return the beginning of each, marked as truncated, and full texts for few items', async () => {
     const { discussions } = (await forum.guest.get('/api/discussions?limit=100&sort=newest')).body;
     expect(discussions).toHaveLength(100);
     for (const { content, html, is_truncated: truncated } of discussions) {
@@ -211,7 +211,7 @@ describe('lists of long texts', () => {
     expect(posts.every(({ is_truncated: truncated }: any) => truncated)).toBe(true);
   });
 
-  test('give short texts whole, however many', async () => {
+  test('return short texts in full, however many', async () => {
     await forum.start('bob', 'Short');
     const list = (await forum.guest.get('/api/discussions?limit=100&sort=latest&offset=100')).body.discussions;
     expect(list.find(({ title }: any) => title === 'Short')).toMatchObject({
@@ -222,7 +222,7 @@ describe('lists of long texts', () => {
   });
 });
 
-test('The history of a long post comes in parts that are no larger', async () => {
+test('the history of a long post is returned in pages of limited size', async () => {
   const { id } = await forum.start('ada', 'History');
   const { id: postId } = await forum.reply('ada', id, 'first');
   for (let index = 0; index < 12; index++) {
@@ -245,7 +245,7 @@ test('The history of a long post comes in parts that are no larger', async () =>
 });
 
 describe('a text', () => {
-  test('loses the blank lines around it and nothing else, so that code stays code as in its preview', async () => {
+  test('loses surrounding blank lines and nothing else, so that code stays code as in its preview', async () => {
     const content = '\n \t\n    code();\n\ntext  \n\n\n';
     const { id } = await forum.start('ada', 'Code');
     const written = await forum.reply('ada', id, content);
@@ -267,19 +267,19 @@ describe('a text', () => {
       expect((await forum.as.ada.post('/api/posts', { discussion_id: id, content: empty })).status).toBe(400);
   });
 
-  test('keeps leading white space when it comes from a form', async () => {
+  test('keeps leading white space when it is sent by a form', async () => {
     const { id, number } = await forum.start('ada', 'Code in a form');
     await forum.as.ada.submit(`/d/${number}/reply`, { content: '    code();\r\n' });
     const { posts } = (await forum.guest.get(`/api/discussions/${id}`)).body;
     expect(posts[1].content).toBe('    code();');
   });
 
-  test('loses characters that control terminals', async () => {
+  test('loses terminal control characters', async () => {
     const { id } = await forum.start('ada', 'Bells');
     expect((await forum.reply('ada', id, 'a\u0007b\u001b[31m\tc\u0085')).content).toBe('ab[31m\tc');
   });
 
-  test('loses in titles what turns the direction of whatever stands behind them', async () => {
+  test('loses direction controls in titles that would affect what follows', async () => {
     const { id } = await forum.start('ada', '\u202eturned\u202c, \u2066set apart\u2069 and \u200f\u05d0\u200e');
     expect((await forum.guest.get(`/api/discussions/${id}`)).body.discussion.title).toBe(
       'turned, set apart and \u200f\u05d0\u200e',
@@ -288,7 +288,7 @@ describe('a text', () => {
     expect(renamed.body.discussion.title).toBe('renamed');
   });
 
-  test('shows something', async () => {
+  test('is refused if nothing of it is visible', async () => {
     const { id } = await forum.start('ada', 'Something');
     const general = { title: 'Seen', content: 'Seen', category_id: 'general' };
     for (const unseen of ['\u200b', '\u202e\u2060 \u00ad', '\u3164'])

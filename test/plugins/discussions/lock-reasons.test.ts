@@ -6,8 +6,8 @@ const put = (id: string, body: object) => forum.as.mia.put(`/api/discussions/${i
 const record = async (id: string): Promise<any> =>
   expectStatus(await forum.guest.get(`/api/discussions/${id}`), 200).body.discussion;
 
-describe('why a discussion is locked', () => {
-  test('is told to all who read it for as long as it is, and kept in the log', async () => {
+describe('the reason for a lock', () => {
+  test('is shown to all readers while the lock lasts, and is logged', async () => {
     const { id, number } = await forum.start('ada', 'Locked with a reason');
     expect((await record(id)).lock_reason).toBeNull();
     const locked = expectStatus(await put(id, { is_locked: true, lock_reason: ' Answered in <full>. ' }), 200);
@@ -27,7 +27,7 @@ describe('why a discussion is locked', () => {
     expect((await forum.guest.get(path.replace('a-reason', 'a-good-reason'))).text).not.toContain('Answered in');
   });
 
-  test('is written in a form of the discussion’s menu', async () => {
+  test('is entered in a form of the discussion’s menu', async () => {
     const { id, number } = await forum.start('ada', 'Locked by form');
     const page = (await forum.as.mia.get(`/d/${number}-locked-by-form`)).text;
     expect(page).toMatch(/popovertarget="discussion-lock"[^]*id="discussion-lock" popover>[^]*name="lock_reason"/);
@@ -40,7 +40,7 @@ describe('why a discussion is locked', () => {
     expect(await record(other.id)).toMatchObject({ is_locked: true, lock_reason: null });
   });
 
-  test('is said by moderators alone, and of what is locked', async () => {
+  test('is set by moderators only, and only for a locked discussion', async () => {
     const { id } = await forum.start('ada', 'Not for authors');
     expect((await forum.as.ada.put(`/api/discussions/${id}`, { lock_reason: 'Mine' })).status).toBe(403);
     expectStatus(await put(id, { lock_reason: 'Of nothing' }), 200);

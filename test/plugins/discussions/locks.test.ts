@@ -147,7 +147,7 @@ describe.runIf(onServer)('rows are locked in one order', () => {
     ...Object.keys(WRITES)
       .filter((name) => !MOVES.includes(name))
       .map((name) => [name, 'discussion_author_total'] as const),
-  ])('%s has the numbers of the category before it asks for %s', async (name, table) => {
+  ])('%s locks the counters of the category before it requests %s', async (name, table) => {
     const at = await place();
     const parts = await free('category_count', general());
     await holding(
@@ -160,7 +160,7 @@ describe.runIf(onServer)('rows are locked in one order', () => {
     );
   });
 
-  test.each(Object.keys(WRITES))('%s holds nothing of an author while it waits for a category', async (name) => {
+  test.each(Object.keys(WRITES))('%s holds no row of an author while it waits for a category', async (name) => {
     const at = await place();
     await holding(
       sql`select 1 from category_count where ${general()} order by part for update`,
@@ -171,7 +171,7 @@ describe.runIf(onServer)('rows are locked in one order', () => {
     );
   });
 
-  test('all of it at once waits for held rows, and nobody for one another', async () => {
+  test('all of them at once wait for held rows, and never for one another', async () => {
     const before = rolledBack().length;
     const everything = { ...WRITES, ...MORE };
     const names = Object.keys(everything);
@@ -188,7 +188,7 @@ describe.runIf(onServer)('rows are locked in one order', () => {
   });
 });
 
-describe.runIf(onServer)('of two who change one post, both of whom have read it before the other wrote', () => {
+describe.runIf(onServer)('when two callers change one post that both read before', () => {
   /** The answer to the second, who writes when the first has written. */
   async function second(id: string, writes: readonly [() => Promise<unknown>, () => Promise<Answer>]): Promise<Answer> {
     let answer: Promise<Answer>;
@@ -200,7 +200,7 @@ describe.runIf(onServer)('of two who change one post, both of whom have read it 
     return answer!;
   }
 
-  test('the second is told that the first saved another text', async () => {
+  test('the second one gets a conflict if the first one saved another text', async () => {
     const { id, reply } = await place();
     const edit = `/p/${reply}/edit`;
     const [, seen] = /name="updated_at" value="([^"]+)"/.exec((await forum.as.bob.get(edit)).text)!;
@@ -210,13 +210,13 @@ describe.runIf(onServer)('of two who change one post, both of whom have read it 
     expect((await forum.guest.get(`/api/posts/${reply}`)).body.post.content).toBe('By mia');
   });
 
-  test('the second does not write into what the first deleted', async () => {
+  test('the second one does not write to a post that the first one deleted', async () => {
     const { id, reply } = await place();
     const write = () => forum.as.bob.put(`/api/posts/${reply}`, { content: 'Too late' });
     expect((await second(id, [() => forum.as.mia.delete(`/api/posts/${reply}`), write])).status).toBe(404);
   });
 
-  test('an author deletes nothing of what the first has locked', async () => {
+  test('an author deletes nothing that the first one has locked', async () => {
     const { id, reply } = await place();
     const lock = () => forum.as.mia.put(`/api/discussions/${id}`, { is_locked: true });
     expect((await second(id, [lock, () => forum.as.bob.delete(`/api/posts/${reply}`)])).status).toBe(409);

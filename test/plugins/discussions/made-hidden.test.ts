@@ -89,7 +89,7 @@ const restricted = (): Promise<{ readonly id: string }> => forum.start('mia', 'B
 const done = async (answer: Promise<{ readonly status: number }>): Promise<void> =>
   expect((await answer).status).toBe(200);
 
-describe('what everybody saw is in no list, page, feed, notification or stream any more', () => {
+describe('what was public is in no list, page, feed, notification or stream any more', () => {
   const WAYS: readonly (readonly [string, (what: Seen) => Promise<unknown>])[] = [
     [
       'when its category is closed',

@@ -15,8 +15,8 @@ const ticked = (text: string): readonly string[] =>
 const found = (text: string): readonly string[] =>
   [...text.matchAll(/name="found_id" value="([^"]+)"/g)].map(([, path = '']) => path);
 
-describe('the page on which posts are moved', () => {
-  test('offers the replies, and has ticked the one from whose menu one came', async () => {
+describe('the page for moving posts', () => {
+  test('lists the replies, and has selected the one from whose menu it was opened', async () => {
     const from = await talk('Offered', ['bob', 'ada', 'bob']);
     const [first, gone, last] = from.replies;
     await forum.as.mia.delete(`/api/posts/${gone.id}`);
@@ -28,7 +28,7 @@ describe('the page on which posts are moved', () => {
     expect(ticked(await page(`/d/${from.number}/move?post=x`))).toEqual([]);
   });
 
-  test('is led to from the menus of moderators, and of nobody else', async () => {
+  test('is linked from the menus of moderators only', async () => {
     const from = await talk('Menus', ['bob']);
     const link = `href="/d/${from.number}/move`;
     expect(await page(`/d/${from.number}-menus`)).toContain(`${link}"`);
@@ -38,7 +38,7 @@ describe('the page on which posts are moved', () => {
     expect(await page(`/p/${from.replies[0].id}/menu`, 'ada')).not.toContain(link);
   });
 
-  test('has pages of its own where there is much to choose from', async () => {
+  test('is paginated if there are many replies', async () => {
     const from = await talk('Long', Array(60).fill('bob'));
     const first = await page(`/d/${from.number}/move`);
     expect([boxes(first).length, first.includes(`/d/${from.number}/move?page=2`)]).toEqual([49, true]);
@@ -47,7 +47,7 @@ describe('the page on which posts are moved', () => {
     expect((await forum.as.mia.get(`/d/${from.number}/move?page=3`)).status).toBe(404);
   });
 
-  test('starts a discussion with them, without script', async () => {
+  test('starts a discussion with the selected posts, without JavaScript', async () => {
     const from = await talk('To be split', ['bob', 'bob']);
     const answer = await forum.as.mia.submit(`/d/${from.number}/move`, {
       'post_ids[0]': from.replies[0].id,
@@ -65,7 +65,7 @@ describe('the page on which posts are moved', () => {
   });
 
   test.each(['NUMBER', '#NUMBER', 'http://forum.test/d/NUMBER-target?page=1#post-2', '/d/NUMBER/2', 'ID'])(
-    'takes a discussion named as %s',
+    'accepts a discussion given as %s',
     async (named) => {
       const [from, to] = [await talk('Source', ['bob']), await talk('Target', [])];
       const answer = await forum.as.mia.submit(`/d/${from.number}/move`, {
@@ -77,7 +77,7 @@ describe('the page on which posts are moved', () => {
     },
   );
 
-  test('comes back with what was typed and what is wrong', async () => {
+  test('is shown again with the input and the errors', async () => {
     const from = await talk('Refused', ['bob']);
     const send = async (form: object): Promise<string> =>
       expectStatus(await forum.as.mia.submit(`/d/${from.number}/move`, form as Record<string, string>), 400).text;
@@ -97,7 +97,7 @@ describe('the page on which posts are moved', () => {
     expect((await shown(from)).discussion.reply_count).toBe(1);
   });
 
-  test('finds the other discussion by words of its title, of those that the moderator may see', async () => {
+  test('finds the other discussion by words of its title, among those that the moderator may see', async () => {
     const from = await talk('Rigging on old boats', ['bob']);
     const to = await talk('Rigging of old ships', []);
     await forum.start('mia', 'Rigging rota', 'staff');
@@ -125,7 +125,7 @@ describe('the page on which posts are moved', () => {
     expect([answer.status, answer.headers.get('location')]).toEqual([303, `/d/${to.number}/2#post-2`]);
   });
 
-  test.each(['Unheard of', 'x', 'zzz 100%'])('says that no title matches %s', async (words) => {
+  test.each(['Unheard of', 'x', 'zzz 100%'])('reports that no title matches %s', async (words) => {
     const from = await talk('Matched by nothing', ['bob']);
     const form = { 'post_ids[]': from.replies[0].id, to: 'existing', discussion_id: words };
     const path = `/d/${from.number}/move`;
@@ -136,7 +136,7 @@ describe('the page on which posts are moved', () => {
     expect(merged.text).toContain('matches no title of a discussion you can see');
   });
 
-  test('merges, where that button is pressed', async () => {
+  test('merges if that button is pressed', async () => {
     const [from, to] = [await talk('Pressed', ['bob']), await talk('Pressed into', [])];
     const path = `/d/${from.number}/move`;
     const { text } = expectStatus(await forum.as.mia.submit(path, { merge: '1', discussion_id: '' }), 400);
@@ -146,7 +146,7 @@ describe('the page on which posts are moved', () => {
     expect((await forum.as.mia.get(path)).status).toBe(404);
   });
 
-  test('is not there for a discussion that is deleted', async () => {
+  test('is not available for a deleted discussion', async () => {
     const from = await talk('Deleted', ['bob']);
     await forum.as.mia.delete(`/api/discussions/${from.id}`);
     expect((await forum.as.mia.get(`/d/${from.number}/move`)).status).toBe(403);
@@ -154,8 +154,8 @@ describe('the page on which posts are moved', () => {
   });
 });
 
-describe('the page of a discussion that posts left', () => {
-  test('says where they stood that they were moved, and leads to them', async () => {
+describe('the page of a discussion that posts were moved from', () => {
+  test('shows a notice in their place, with a link to them', async () => {
     const [from, to] = [await talk('Some left', ['bob', 'bob']), await talk('Some came', [])];
     await move(from, { post_ids: [from.replies[0].id], discussion_id: to.id });
     const text = await page(`/d/${from.number}-some-left`, 'ada');
@@ -177,7 +177,7 @@ describe('the page of a discussion that posts left', () => {
     expect(await leads(`/d/${from.number}/4`)).toBe(`/d/${from.number}-some-left#post-3`);
   });
 
-  test('says it once of posts that went to one discussion and stood one behind the other', async () => {
+  test('shows one notice for consecutive posts that went to the same discussion', async () => {
     const from = await talk('Much left', ['bob', 'bob', 'bob', 'bob', 'bob', 'bob']);
     const [to, other, secret] = [await talk('Much came', []), await talk('Little came', []), await talk('Sealed', [])];
     await forum.as.mia.put(`/api/discussions/${secret.id}`, { category_id: 'staff' });
@@ -215,7 +215,7 @@ describe('the page of a discussion that posts left', () => {
     expect(await leads(`/d/${from.number}/4?here=1`)).toBe(`${address}#post-4`);
   });
 
-  test('is not counted as deleted text that moderators may restore', async () => {
+  test('does not count them as deleted text that moderators may restore', async () => {
     const [from, to] = [await talk('Nothing here', ['bob']), await talk('All there', [])];
     await move(from, { post_ids: [from.replies[0].id], discussion_id: to.id });
     expect(await page(`/d/${from.number}-nothing-here`)).not.toContain('/restore"');
@@ -224,8 +224,8 @@ describe('the page of a discussion that posts left', () => {
   });
 });
 
-describe('the form of a reply to a discussion that was merged', () => {
-  test('is that of the other one, and what was written meanwhile is a reply there', async () => {
+describe('the reply form of a merged discussion', () => {
+  test('is that of the target, where text written meanwhile becomes a reply', async () => {
     const [from, to] = [await talk('Written in', ['bob', 'bob']), await talk('Taken over', ['bob'])];
     await merge(from, to);
     expect(await leads(`/d/${from.number}/reply?to=2`, 'ada')).toBe(`/d/${to.number}/reply`);
@@ -238,7 +238,7 @@ describe('the form of a reply to a discussion that was merged', () => {
     expect(empty.text).toContain(`action="/d/${to.number}/reply"`);
   });
 
-  test('is not there for whoever may not see the other one', async () => {
+  test('does not exist for those who may not see the target', async () => {
     const [from, hidden] = [await talk('Open', ['bob']), await forum.start('mia', 'Among staff', 'staff')];
     await merge(from, hidden);
     expect(await leads(`/d/${from.number}/reply`, 'ada')).toBe(404);

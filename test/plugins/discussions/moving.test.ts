@@ -58,7 +58,7 @@ describe('splitting a discussion', () => {
     expect(await miscounted(forum.app)).toEqual([]);
   });
 
-  test('takes its end from a discussion, which then ended before', async () => {
+  test('updates the last activity of a discussion that loses its last post', async () => {
     const from = await talk('Anchors', ['bob', 'mia']);
     const { discussion } = (
       await move(from, { post_ids: [from.replies[1].id], title: 'Chains', category_id: 'general' })
@@ -74,7 +74,7 @@ describe('splitting a discussion', () => {
     expect(await miscounted(forum.app)).toEqual([]);
   });
 
-  test('can be undone: posts come to the end again, and old addresses lead there', async () => {
+  test('can be undone: posts return at the end, and old URLs lead there', async () => {
     const from = await talk('Masts', ['bob', 'bob']);
     const [first] = from.replies;
     const { discussion } = (await move(from, { post_ids: [first.id], title: 'Sails', category_id: 'general' })).body;
@@ -91,8 +91,8 @@ describe('splitting a discussion', () => {
   });
 });
 
-describe('moving posts to a discussion that is there', () => {
-  test('puts them at its end, in their order', async () => {
+describe('moving posts to an existing discussion', () => {
+  test('appends them in their order', async () => {
     const [from, to] = [await talk('From', ['bob', 'ada', 'bob']), await talk('To', ['mia'], 'help')];
     const ids = [from.replies[2].id, from.replies[0].id];
     const { body } = expectStatus(await move(from, { post_ids: ids, discussion_id: String(to.number) }), 200);
@@ -112,7 +112,7 @@ describe('moving posts to a discussion that is there', () => {
     expect(await miscounted(forum.app)).toEqual([]);
   });
 
-  test('does not make it look as long ago as what came', async () => {
+  test('does not replace its last activity by that of older posts', async () => {
     const from = await talk('Long ago', ['bob']);
     forum.app.clock.advance(60_000);
     const to = await talk('Lately', ['mia']);
@@ -126,7 +126,7 @@ describe('moving posts to a discussion that is there', () => {
     expect(await miscounted(forum.app)).toEqual([]);
   });
 
-  test('keeps what answers what, as far as both are there', async () => {
+  test('keeps reply links between posts that are both there', async () => {
     const from = await talk('Questions', ['bob']);
     const answer = async (to: string, content: string) =>
       expectStatus(await forum.as.ada.post('/api/posts', { discussion_id: from.id, content, reply_to_id: to }), 201)
@@ -150,7 +150,7 @@ describe('moving posts to a discussion that is there', () => {
     expect((await shown(split.discussion)).posts[1]).toMatchObject({ content: 'Goes along', reply_to_number: null });
   });
 
-  test('keeps what posts said before, and their own address', async () => {
+  test('keeps the history of the posts, and their own URL', async () => {
     const [from, to] = [await talk('Before', ['bob']), await talk('After', [])];
     const [{ id }] = from.replies;
     await forum.as.bob.put(`/api/posts/${id}`, { content: 'Otherwise' });
@@ -168,7 +168,7 @@ describe('moving posts to a discussion that is there', () => {
 });
 
 describe('merging discussions', () => {
-  test('moves all posts, and the address of what is left leads to them', async () => {
+  test('moves all posts, and the old URL redirects to them', async () => {
     const [from, to] = [await talk('Second', ['bob', 'mia'], 'help'), await talk('First', ['mia'])];
     const { body } = expectStatus(await merge(from, to), 200);
     expect(body).toMatchObject({
@@ -189,7 +189,7 @@ describe('merging discussions', () => {
     expect(await miscounted(forum.app)).toEqual([]);
   });
 
-  test('is final: what is left is neither restored nor written to', async () => {
+  test('is final: the old discussion can be neither restored nor written to', async () => {
     const [from, to] = [await talk('Gone', ['bob']), await talk('There', [])];
     await merge(from, to);
     expect((await forum.as.mia.post(`/api/discussions/${from.id}/restore`)).status).toBe(404);
@@ -198,7 +198,7 @@ describe('merging discussions', () => {
     expect((await merge(to, from)).status).toBe(404);
   });
 
-  test('takes deleted posts along, which moderators may still restore', async () => {
+  test('moves deleted posts too, which moderators can still restore', async () => {
     const [from, to] = [await talk('Torn', ['bob', 'bob']), await talk('Whole', [])];
     await forum.as.mia.delete(`/api/posts/${from.replies[0].id}`);
     const { body } = await merge(from, to);
@@ -209,7 +209,7 @@ describe('merging discussions', () => {
     expect(await miscounted(forum.app)).toEqual([]);
   });
 
-  test('leads on where the other discussion is merged in its turn', async () => {
+  test('redirects further when the target is merged in turn', async () => {
     const [one, two, three] = [await talk('One', ['bob']), await talk('Two', []), await talk('Three', [])];
     await merge(one, two);
     await merge(two, three);
@@ -224,7 +224,7 @@ describe('merging discussions', () => {
     expect(await miscounted(forum.app)).toEqual([]);
   });
 
-  test('tells those who may read the first post’s history which title it had', async () => {
+  test('keeps its old titles in the history of the first post', async () => {
     const [from, to] = [await talk('Its title', []), await talk('Another title', [])];
     await forum.as.ada.put(`/api/discussions/${from.id}`, { title: 'Its second title' });
     await merge(from, to);
@@ -234,7 +234,7 @@ describe('merging discussions', () => {
     expect(text).toContain('Its second title');
   });
 
-  test('of too many posts is refused with what to do', async () => {
+  test('is refused for too many posts, with what to do instead', async () => {
     const to = await talk('Small', []);
     const { id } = forum.app.app
       .service(Categories)
@@ -268,10 +268,10 @@ describe('merging discussions', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('moving is refused', () => {
   const fresh = { title: 'New', category_id: 'general' };
 
-  test('is moving by those who do not moderate', async () => {
+  test('to members who are not moderators', async () => {
     const [from, to] = [await talk('Mine', ['ada']), await talk('Also mine', [])];
     const body = { post_ids: [from.replies[0].id], discussion_id: to.id };
     for (const name of ['ada', 'bob'] as const) {
@@ -282,7 +282,7 @@ describe('what is refused', () => {
     expect((await forum.guest.post(`/api/discussions/${from.id}/merge`, { into: to.id })).status).toBe(401);
   });
 
-  test('is what does not move by itself, and nothing moves then', async () => {
+  test('for posts that cannot move on their own, and then nothing moves', async () => {
     const [from, other] = [await talk('Whole', ['bob', 'bob']), await talk('Other', ['bob'])];
     const [{ id }, gone] = from.replies;
     await forum.as.mia.delete(`/api/posts/${gone.id}`);
@@ -295,7 +295,7 @@ describe('what is refused', () => {
     expect((await shown(from)).discussion.reply_count).toBe(1);
   });
 
-  test('is what stands in the place of a post that has moved', async () => {
+  test('for the stub of a moved post, like any other use of it', async () => {
     const [from, to] = [await talk('Left', ['bob']), await talk('Come', [])];
     await move(from, { post_ids: [from.replies[0].id], discussion_id: to.id });
     const place = (await shown(from, 'mia')).posts[1];
@@ -315,7 +315,7 @@ describe('what is refused', () => {
       expect(answer.status).toBeOneOf([400, 404]);
   });
 
-  test('is no destination, two of them, and the discussion itself', async () => {
+  test('without a destination, with two of them, and to the same discussion', async () => {
     const from = await talk('Here', ['bob']);
     const post_ids = [from.replies[0].id];
     for (const [body, field] of [
@@ -336,7 +336,7 @@ describe('what is refused', () => {
     ]);
   });
 
-  test('is a destination that is deleted or that the moderator does not see, as if it were not there', async () => {
+  test('to a destination that is deleted or hidden from the moderator, as if it did not exist', async () => {
     const from = await talk('Open', ['bob']);
     const [deleted, hidden] = [await talk('Deleted', []), await forum.start('root', 'Hidden', closed)];
     await forum.as.mia.delete(`/api/discussions/${deleted.id}`);
@@ -353,7 +353,7 @@ describe('what is refused', () => {
     expect((await move(deleted, { post_ids: [deleted.postId], ...fresh })).status).toBe(409);
   });
 
-  test('is not a locked discussion, for moderators', async () => {
+  test('but not to moderators for a locked discussion', async () => {
     const [from, to] = [await talk('Locked', ['bob']), await talk('Locked, too', [])];
     for (const { id } of [from, to]) await forum.as.mia.put(`/api/discussions/${id}`, { is_locked: true });
     expectStatus(await move(from, { post_ids: [from.replies[0].id], discussion_id: to.id }), 200);
@@ -361,8 +361,8 @@ describe('what is refused', () => {
   });
 });
 
-describe('where a post went', () => {
-  test('is told to those alone who may see it there', async () => {
+describe('the new place of a moved post', () => {
+  test('is revealed only to those who may see it', async () => {
     const [from, to] = [await talk('In the open', ['bob', 'bob']), await forum.start('mia', 'Among staff', 'staff')];
     const [{ id }] = from.replies;
     await move(from, { post_ids: [id], discussion_id: to.id });
@@ -386,7 +386,7 @@ describe('where a post went', () => {
     expect([await place(), (await page()).includes(link), await place('mia')]).toEqual([null, false, id]);
   });
 
-  test('is where a merged discussion leads, for nobody else', async () => {
+  test('is where a merged discussion redirects, only for those who may see it', async () => {
     const [from, to] = [await talk('Merged', ['bob']), await forum.start('mia', 'Unseen', 'staff')];
     await merge(from, to);
     expect(await leads(`/d/${from.number}`)).toBe(404);
@@ -394,7 +394,7 @@ describe('where a post went', () => {
     expect(await leads(`/d/${from.number}/2`, 'mia')).toBe(`/d/${to.number}/3#post-3`);
   });
 
-  test('is found by its old address, though the discussion that it left is gone', async () => {
+  test('is found by its old URL, even if the old discussion is deleted', async () => {
     const [from, to] = [await talk('Bad company', ['bob']), await talk('Good company', [])];
     await move(from, { post_ids: [from.replies[0].id], discussion_id: to.id });
     await forum.as.mia.delete(`/api/discussions/${from.id}`);
@@ -403,13 +403,13 @@ describe('where a post went', () => {
   });
 });
 
-describe('at the same time', () => {
+describe('numbers and counters stay right', () => {
   const gapless = async (discussion: { readonly id: string }): Promise<void> => {
     const { posts } = await shown(discussion);
     expect(posts.map(({ number }: any) => number)).toEqual(posts.map((_: any, at: number) => at + 1));
   };
 
-  test('somebody replies where posts leave and where they come', async () => {
+  test('while members reply where posts leave and where they arrive', async () => {
     const [from, to] = [await talk('Busy', Array(6).fill('bob')), await talk('Busier', ['ada'])];
     const answers = await Promise.all([
       ...from.replies.map(({ id }) => move(from, { post_ids: [id], discussion_id: to.id })),
@@ -423,7 +423,7 @@ describe('at the same time', () => {
     expect(await miscounted(forum.app)).toEqual([]);
   });
 
-  test('posts go both ways, and two discussions are merged into one another', async () => {
+  test('while posts move both ways, and two discussions are merged into each other', async () => {
     for (let round = 0; round < 5; round++) {
       const [one, two] = [await talk('One way', ['bob', 'ada']), await talk('The other way', ['mia', 'bob'], 'help')];
       const crossing = await Promise.all([
@@ -442,7 +442,7 @@ describe('at the same time', () => {
     expect(forum.app.lines.filter(({ message }) => message.includes('rolled work back'))).toEqual([]);
   });
 
-  test('a post is edited, deleted and restored, and its discussion moves', async () => {
+  test('while moved posts are edited and deleted, and their discussion changes category', async () => {
     for (let round = 0; round < 5; round++) {
       const [from, to] = [await talk('Handled', ['bob', 'bob', 'ada']), await talk('Handled elsewhere', [])];
       const [first, second, third] = from.replies;
@@ -460,11 +460,11 @@ describe('at the same time', () => {
   });
 });
 
-describe('what a move costs', () => {
+describe('the cost of a move', () => {
   /** Posts of one move; `leastOf` measures six times at most. */
   const [FEW, MANY] = [2, 10];
 
-  test('is as many statements for many posts as for two, and a page without moved posts has none more', async () => {
+  test('is as many statements for many posts as for two, and a page without moved posts takes none more', async () => {
     await forum.app.app.jobs.stop();
     const from = await talk(
       'Counted',

@@ -15,7 +15,7 @@ const goes = async (path: string, client: Client = forum.guest): Promise<readonl
   return [answer.status, answer.headers.get('location')];
 };
 
-describe('reading without script', () => {
+describe('reading without JavaScript', () => {
   let number: number;
 
   beforeAll(async () => {
@@ -34,7 +34,7 @@ describe('reading without script', () => {
     expect(await page('/discussions?sort=most_replied')).toMatch(/Ropes &amp; &lt;knots&gt;[\s\S]*Filler/);
   });
 
-  test('asks guests to sign up, until they put that away on their device', async () => {
+  test('the front page asks guests to sign up, until they dismiss that on their device', async () => {
     const guest = forum.app.client();
     const asked = await page('/', guest);
     expect(asked).toContain('Welcome to ');
@@ -50,7 +50,7 @@ describe('reading without script', () => {
     expect(await page('/', forum.app.client())).toContain('Welcome to ');
   });
 
-  test('a category has a page of its own, and they all have one together', async () => {
+  test('each category has a page, and one page lists them all', async () => {
     expect(await page('/c/help')).toContain('Filler 20');
     // Its rows need not say that they are in it, with script neither.
     const { html } = (await forum.guest.get('/api/discussions?category_id=help')).body;
@@ -64,12 +64,12 @@ describe('reading without script', () => {
     expect((await forum.guest.get('/c/staff')).status).toBe(404);
   });
 
-  test('say how many discussions a category has, and where its feeds are, below its name', async () => {
+  test('the page of a category shows its number of discussions and its feeds below its name', async () => {
     const head = /<header class="page-head[\s\S]*?<\/header>/.exec(await page('/c/help'))![0];
     expect(head).toMatch(/<p class="meta">\d+ discussions? · <a href="\/feed\/rss\/category\/help"/);
   });
 
-  test('say in which discussion somebody wrote last, and who alone begins one', async () => {
+  test('the list of categories shows the latest discussion, and who alone may start one', async () => {
     const card = async (slug: string): Promise<string> => {
       const [, ...cards] = (await page('/categories')).split('<article class="category');
       return cards.find((one) => one.includes(`href="/c/${slug}"`))!;
@@ -89,11 +89,11 @@ describe('reading without script', () => {
     expect(await card('announcements')).toContain('Only staff begin discussions');
   });
 
-  test('an empty category says so', async () => {
+  test('an empty category is shown as empty', async () => {
     expect(await page('/c/announcements')).toContain('No discussions in this category yet');
   });
 
-  test('a discussion has one true address', async () => {
+  test('a discussion has one canonical URL', async () => {
     const address = `/d/${number}-ropes-knots`;
     expect(await goes(`/d/${number}`)).toEqual([301, address]);
     expect(await goes(`/d/${number}-else?page=2`)).toEqual([301, `${address}?page=2`]);
@@ -121,14 +121,14 @@ describe('reading without script', () => {
   });
 });
 
-describe('writing without script', () => {
-  test('guests are asked to log in, and come back', async () => {
+describe('writing without JavaScript', () => {
+  test('guests are asked to log in, and return afterwards', async () => {
     expect(await goes('/new?category=help')).toEqual([303, '/login?return_to=%2Fnew%3Fcategory%3Dhelp']);
     const { number } = await forum.start('ada', 'For members');
     expect(await page(`/d/${number}-for-members`)).toContain('Log in or sign up to reply.');
   });
 
-  test('a new discussion is previewed, refused with what was typed, then started', async () => {
+  test('a new discussion is previewed, refused with its input, and then started', async () => {
     const form = { title: 'By hand', content: 'Some **text**', category_id: '' };
     expect(await page('/new?category=help', forum.as.ada)).toMatch(
       /<input type="radio" name="category_id" value="[^"]+" checked required><span><span[^>]*>Help</,
@@ -145,7 +145,7 @@ describe('writing without script', () => {
     expect(await page(made.headers.get('location')!)).toContain('<strong>text</strong>');
   });
 
-  test('the category is chosen among cards, or from a list where there are more than twelve', async () => {
+  test('the category is chosen from cards, or from a list if there are more than twelve', async () => {
     const few = await page('/new', forum.as.ada);
     expect([few.includes('choice-cards'), few.includes('<option')]).toEqual([true, false]);
     const made: string[] = [];
@@ -181,7 +181,7 @@ describe('writing without script', () => {
     expect(await page(`/d/${number}-journey`)).toContain('My second thought');
   });
 
-  test('a reply may answer no post after all, with what is written', async () => {
+  test('a reply can drop the post that it answers, and keeps its text', async () => {
     const { id, number } = await forum.start('ada', 'Taken back');
     await forum.reply('bob', id, 'Answer me');
     const form = `/d/${number}/reply?to=2`;
@@ -196,7 +196,7 @@ describe('writing without script', () => {
     expect(text).not.toContain('name="remove"');
   });
 
-  test('a post that was changed meanwhile is replaced by who knows of it', async () => {
+  test('a post that changed meanwhile is overwritten only after a warning', async () => {
     const { postId, number } = await forum.start('ada', 'Two at once');
     const edit = `/p/${postId}/edit`;
     const timeIn = (html: string): string => /name="updated_at" value="([^"]+)"/.exec(html)![1]!;
@@ -216,7 +216,7 @@ describe('writing without script', () => {
     expect((await forum.as.ada.submit(edit, { content: 'By ada', updated_at: now })).status).toBe(303);
   });
 
-  test('a script that stays on its page is told there what the next page would say', async () => {
+  test('a script that stays on its page gets the notice in the response, not on the next page', async () => {
     const { postId } = await forum.start('ada', 'Staying');
     const send = async (enhance: string) => {
       const form = { _csrf: await forum.as.ada.csrf('/'), content: `Sent by ${enhance}` };
@@ -231,7 +231,7 @@ describe('writing without script', () => {
     await forum.as.ada.get('/');
   });
 
-  test('a moderator pins, locks, moves, deletes and restores by forms', async () => {
+  test('a moderator pins, locks, moves, deletes and restores through forms', async () => {
     const { number } = await forum.start('ada', 'Tools');
     const path = `/d/${number}-tools`;
     const act = async (action: string) =>
@@ -253,7 +253,7 @@ describe('writing without script', () => {
     expect((await forum.as.ada.submit(`/d/${number}/moderate`, { action: 'pin' })).status).toBe(403);
   });
 
-  test('footnotes of several posts lead each to its own', async () => {
+  test('footnotes of several posts each lead to their own', async () => {
     const { id, number } = await forum.start('ada', 'Notes');
     const content = 'So[^1] it is[^1].\n\n[^1]: Or not.';
     const posts = [await forum.reply('ada', id, content), await forum.reply('bob', id, content)];
@@ -269,7 +269,7 @@ describe('writing without script', () => {
     }
   });
 
-  test('hostile text shows as text', async () => {
+  test('hostile text is shown as text', async () => {
     const { number } = await forum.start('ada', '"><img src=x onerror=alert(1)>');
     const { headers } = await forum.guest.get(`/d/${number}`);
     const text = await page(headers.get('location')!);
@@ -282,7 +282,7 @@ describe('page views', () => {
   const viewsOf = async (id: string): Promise<number> =>
     (await forum.guest.get(`/api/discussions/${id}`)).body.discussion.view_count;
 
-  test('count people once in half an hour, not programs, and not the API', async () => {
+  test('count people once in half an hour, and neither bots nor the API', async () => {
     const { id, number } = await forum.start('ada', 'Watched');
     const path = `/d/${number}-watched`;
     const browser = { 'user-agent': 'Mozilla/5.0 (X11; Linux) Firefox/150.0' };
@@ -299,7 +299,7 @@ describe('page views', () => {
     await expect.poll(() => viewsOf(id), { timeout: 10_000, interval: 200 }).toBe(3);
   });
 
-  test('do not have pages rendered anew, but order the list of the most viewed', async () => {
+  test('do not invalidate pages, but order the list of the most viewed', async () => {
     const { id, number } = await forum.start('ada', 'Read again');
     const path = `/d/${number}-read-again`;
     const browser = (version: number) =>

@@ -16,8 +16,8 @@ async function discussed() {
   return started;
 }
 
-describe('who wrote in a discussion', () => {
-  test('is listed by the number of their posts, and follows what is deleted and restored', async () => {
+describe('the list of participants', () => {
+  test('is ordered by their number of posts, and follows deletions and restorations', async () => {
     const { id } = await discussed();
     const [first, ...others] = await listed(id);
     expect(first).toBe('bob 2');
@@ -31,7 +31,7 @@ describe('who wrote in a discussion', () => {
     expect((await listed(id))[0]).toBe('ada 3');
   });
 
-  test('goes on where a part of it ends, those with equally many too', async () => {
+  test('continues across pages, even between equal numbers of posts', async () => {
     const { id } = await discussed();
     const all = await listed(id);
     const found: string[] = [];
@@ -44,7 +44,7 @@ describe('who wrote in a discussion', () => {
     expect((await forum.guest.get(`/api/discussions/${id}/participants?cursor=x`)).status).toBe(400);
   });
 
-  test('is a page that the head of the discussion leads to', async () => {
+  test('is a page that is linked from the head of the discussion', async () => {
     const { number } = await discussed();
     const { text } = await forum.guest.get(`/d/${number}-who-says-what`);
     expect(text).toMatch(new RegExp(`<a href="/d/${number}/people">3\\s*people</a>`));
@@ -53,7 +53,7 @@ describe('who wrote in a discussion', () => {
     expect(page.text).not.toContain('rel="next"');
   });
 
-  test('is told to nobody who may not read it', async () => {
+  test('is hidden from those who may not read the discussion', async () => {
     const { id, number } = await discussed();
     expectStatus(await forum.as.mia.delete(`/api/discussions/${id}`), 200);
     for (const path of [`/api/discussions/${id}/participants`, `/d/${number}/people`])

@@ -25,7 +25,7 @@ const TABLE: readonly (readonly [
     (client) => client.post('/api/discussions', { title: 'Mine', content: 'x', category_id: 'general' }),
   ],
   [
-    'start one where staff do',
+    'start a discussion where only staff may',
     [401, 403, 403, 403, 201, 201],
     (client) => client.post('/api/discussions', { title: 'Mine', content: 'x', category_id: 'announcements' }),
   ],
@@ -70,12 +70,12 @@ const TABLE: readonly (readonly [
     async (client, { open }) => client.put(`/api/discussions/${await open()}`, { category_id: 'help' }),
   ],
   [
-    'move one to where staff start',
+    'move a discussion where only staff may start one',
     [401, 403, 403, 403, 200, 200],
     async (client, { open }) => client.put(`/api/discussions/${await open()}`, { category_id: 'announcements' }),
   ],
   [
-    'move one to where they cannot see',
+    'move a discussion to a category hidden from them',
     [401, 403, 403, 400, 200, 200],
     async (client, { open }) => client.put(`/api/discussions/${await open()}`, { category_id: 'staff' }),
   ],

@@ -15,7 +15,7 @@ const rowsIn = (text: string): number[] =>
   [...text.matchAll(/<article class="card[^>]*aria-labelledby="d-(\d+)"/g)].map(([, number]) => Number(number));
 
 describe('a pin with an end', () => {
-  test('keeps a discussion on top until then, and no longer', async () => {
+  test('keeps a discussion on top until then', async () => {
     const { id, number } = await forum.start('ada', 'Pinned for a while');
     for (let at = 0; at < 3; at++) {
       forum.app.clock.advance(1_000);
@@ -38,7 +38,7 @@ describe('a pin with an end', () => {
     expect(forum.happened).toHaveLength(1);
   });
 
-  test('is a group above the others in the orders that begin with it', async () => {
+  test('is shown in a group above the others, in orders that put pins first', async () => {
     const { id, number } = await forum.start('ada', 'In its group', 'help');
     const { number: other } = await forum.start('bob', 'Outside of it', 'help');
     expectStatus(await pin(id, { pinned_in: 'category' }), 200);
@@ -52,7 +52,7 @@ describe('a pin with an end', () => {
     expect(await grouped('/c/help')).toEqual([]);
   });
 
-  test('has each row of the list once, whenever it ends on the way', async () => {
+  test('lists each row once, whenever it ends during pagination', async () => {
     for (let at = 0; at < 45; at++) {
       forum.app.clock.advance(1_000);
       await forum.start(at % 2 ? 'ada' : 'mia', `Row ${at}`);
@@ -77,7 +77,7 @@ describe('a pin with an end', () => {
     expect([rows.length, new Set(rows).size, rows.at(-1)]).toEqual([all.length, all.length, old.number]);
   });
 
-  test('is changed, and taken off, with the pin', async () => {
+  test('is changed and removed with the pin', async () => {
     const { id } = await forum.start('ada', 'Changing pins');
     const until = inDays(3);
     const state = async () => {
@@ -100,7 +100,7 @@ describe('a pin with an end', () => {
     expect(await state()).toEqual([false, null]);
   });
 
-  test('is for moderators, and lies in the future', async () => {
+  test('is for moderators only, and must be in the future', async () => {
     const { id } = await forum.start('ada', 'No pins');
     expect((await forum.as.ada.put(`/api/discussions/${id}`, { pinned_until: inDays(1) })).status).toBe(403);
     for (const until of [inDays(-1), 'tomorrow', '2026-13-01T00:00:00Z', 5]) {
@@ -110,7 +110,7 @@ describe('a pin with an end', () => {
     expect(await record(id)).toMatchObject({ is_pinned: false, pinned_until: null });
   });
 
-  test('is chosen by day in the form of moderators, in the time zone of the site', async () => {
+  test('is chosen by day in the moderators’ form, in the site’s time zone', async () => {
     const { id, number } = await forum.start('ada', 'Pinned by form');
     const form = `/d/${number}/edit`;
     expect((await forum.as.ada.get(form)).text).not.toContain('name="pinned_until"');
@@ -133,7 +133,7 @@ describe('a pin with an end', () => {
   });
 });
 
-describe('a pin in its category alone', () => {
+describe('a pin in its category only', () => {
   const topOf = async (path: string) => rowsIn((await forum.guest.get(path)).text)[0];
   const later = async () => {
     forum.app.clock.advance(1_000);
@@ -141,7 +141,7 @@ describe('a pin in its category alone', () => {
   };
   const unpin = (id: string) => pin(id, { is_pinned: false });
 
-  test('is on top there, and among all others on the front page', async () => {
+  test('is on top there, and an ordinary row on the front page', async () => {
     const { id, number } = await forum.start('ada', 'House rules of a category');
     expect(expectStatus(await pin(id, { pinned_in: 'category' }), 200).body.discussion).toMatchObject({
       is_pinned: true,
@@ -168,7 +168,7 @@ describe('a pin in its category alone', () => {
     await unpin(id);
   });
 
-  test('is one of two places, and pins and unpins by itself', async () => {
+  test('is one of two places, and pins and unpins on its own', async () => {
     const { id } = await forum.start('ada', 'Places of pins');
     const until = inDays(3);
     const after = async (change: object) => {
@@ -197,20 +197,20 @@ describe('a pin in its category alone', () => {
   test.each([
     { is_pinned: true, pinned_in: null },
     { is_pinned: false, pinned_in: 'category' },
-  ])('that contradicts whether it is pinned is refused: %o', async (body) => {
+  ])('that contradicts is_pinned is refused: %o', async (body) => {
     const { id } = await forum.start('ada', 'Both at once');
     const answer = await pin(id, body);
     expect([answer.status, answer.body.details?.[0]?.field]).toEqual([400, 'pinned_in']);
   });
 
-  test('raises what pinning raises', async () => {
+  test('raises the same action as any pin', async () => {
     const { id } = await forum.start('ada', 'Pins are told');
     forum.happened.length = 0;
     for (const place of ['category', 'category', 'everywhere', null]) await pin(id, { pinned_in: place });
     expect(forum.happened.map(({ action }) => action)).toEqual(Array(4).fill('discussion.updated'));
   });
 
-  test('is chosen in the form on the page of the discussion, and in that of moderators', async () => {
+  test('is chosen in the form on the discussion’s page, and in the moderators’ form', async () => {
     const { id, number } = await forum.start('ada', 'Pinned on its page');
     const page = async (client = forum.as.mia) => (await client.get(`/d/${number}-pinned-on-its-page`)).text;
     expect(await page(forum.as.ada)).not.toContain('discussion-pin');

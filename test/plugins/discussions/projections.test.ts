@@ -54,7 +54,7 @@ const importOne = (posts: number) => {
 };
 
 describe('without a projection', () => {
-  test('every post can be read in order, and from a checkpoint on what has changed since', async () => {
+  test('every post can be read in order, and from a checkpoint on those that have changed since', async () => {
     const discussions = forum.app.app.service(Discussions);
     const { id, postId } = await forum.start('ada', 'First');
     const reply = await forum.reply('bob', id, 'A *reply*');
@@ -94,7 +94,7 @@ describe('without a projection', () => {
   });
 });
 
-describe('a projection that was switched off', () => {
+describe('a projection that was disabled', () => {
   const batches: string[][] = [];
   const plugin = (fail: () => boolean) =>
     definePlugin({
@@ -111,7 +111,7 @@ describe('a projection that was switched off', () => {
         ),
     });
 
-  test('hears of everything that was written meanwhile, batch by batch, and goes on where it was interrupted', async () => {
+  test('receives everything written meanwhile in batches, and resumes where it was interrupted', async () => {
     let interrupted = false;
     await install(
       forum.app,
@@ -141,7 +141,7 @@ describe('a projection', () => {
     Object.assign(seen, { posts: [], discussions: [], categories: [] });
   });
 
-  test('gets new discussions, replies and edits', async () => {
+  test('receives new discussions, replies and edits', async () => {
     const { id, postId } = await forum.start('ada', 'Seen');
     const reply = await forum.reply('bob', id, 'One');
     expectStatus(await forum.as.bob.put(`/api/posts/${reply.id}`, { content: 'Two' }), 200);
@@ -179,7 +179,7 @@ describe('a projection', () => {
     expect(seen.discussions).toEqual([]);
   });
 
-  test('learns whether a post is deleted by itself or with its discussion', async () => {
+  test('learns whether a post is deleted itself or with its discussion', async () => {
     const { id, postId } = await forum.start('ada', 'Coming and going');
     const reply = await forum.reply('bob', id, 'One');
     seen.posts.length = 0;
@@ -201,7 +201,7 @@ describe('a projection', () => {
     ]);
   });
 
-  test('learns of new titles and categories, and nothing of pins and locks', async () => {
+  test('learns of new titles and categories, but not of pins and locks', async () => {
     const { id } = await forum.start('ada', 'Old name');
     expectStatus(
       await forum.as.mia.put(`/api/discussions/${id}`, { is_pinned: true, is_locked: true, title: 'Old name' }),
@@ -212,7 +212,7 @@ describe('a projection', () => {
     expect(seen.discussions).toEqual([{ id, title: 'New name', categoryId: category('help').id, visible: true }]);
   });
 
-  test('learns where the discussions of a deleted category went, and so does whoever copies later', async () => {
+  test('learns where the discussions of a deleted category went, as does a later backfill', async () => {
     const categories = forum.app.app.service(Categories);
     const [from, to] = [(await categories.save({ name: 'Short-lived' })).id, category('general').id];
     const { id } = await forum.start('ada', 'Homeless', from);
@@ -226,7 +226,7 @@ describe('a projection', () => {
     ]);
   });
 
-  test('gets a batch of an import in one call', async () => {
+  test('receives a batch of an import in one call', async () => {
     await importOne(300);
     expect(seen.posts.map((posts) => posts.length)).toEqual([300]);
     expect(seen.posts[0]![299]).toMatchObject({
@@ -238,7 +238,7 @@ describe('a projection', () => {
     });
   });
 
-  test('that throws refuses the change', async () => {
+  test('that throws rejects the change', async () => {
     const { id } = await forum.start('ada', 'Kept as it is');
     refuse = true;
     expect((await forum.as.bob.post('/api/posts', { discussion_id: id, content: 'Lost' })).status).toBe(503);
@@ -246,12 +246,12 @@ describe('a projection', () => {
   });
 });
 
-describe('posts that move', () => {
+describe('moved posts', () => {
   beforeAll(() => void (refuse = false));
   const move = async (id: string, how: string, body: object) =>
     expectStatus(await forum.as.mia.post(`/api/discussions/${id}/${how}`, body), 200);
 
-  test('reach a projection with where they are and where they were, and what is merged as deleted', async () => {
+  test('reach a projection with their new and old places, and a merged discussion as deleted', async () => {
     const [from, to] = [await forum.start('ada', 'From'), await forum.start('ada', 'To')];
     const { id } = await forum.reply('bob', from.id, 'Moves');
     seen.posts.length = seen.discussions.length = 0;
@@ -266,7 +266,7 @@ describe('posts that move', () => {
     expect(all.filter(({ discussionId }) => discussionId === from.id)).toEqual([]);
   });
 
-  test('stay where they are when a projection refuses', async () => {
+  test('stay where they are when a projection rejects them', async () => {
     const [from, to] = [await forum.start('ada', 'Refused'), await forum.start('ada', 'Not reached')];
     const { id } = await forum.reply('bob', from.id, 'Stays');
     refuse = true;
@@ -277,7 +277,7 @@ describe('posts that move', () => {
   });
 });
 
-test('a batch that looks for what changed passes a limited number of posts, and says where to go on', async () => {
+test('a batch in search of changes scans a limited number of posts, and returns where to continue', async () => {
   const discussions = forum.app.app.service(Discussions);
   await importOne(10_100);
   forum.app.clock.advance(120_000);

@@ -39,7 +39,7 @@ test.each([
   ['a category', () => '/c/general', 'General'],
   ['a discussion', () => `/d/${number}-oars`, 'Oars'],
   ['a profile', () => '/u/ada', 'ada'],
-])('beside %s stands what plugins put into its rail, about what the page shows', async (_page, path, title) => {
+])('the rail of %s shows what plugins add to it, about what the page shows', async (_page, path, title) => {
   const { text } = await forum.guest.get(path());
   const [, rail = ''] = /<aside class="rail"[^>]*>([\s\S]*?)<\/aside>/.exec(text) ?? [];
   expect(rail).toContain(`<section>Beside ${title}</section>`);

@@ -3,7 +3,7 @@ import { useForum } from './forum.ts';
 
 const forum = useForum({ 'posts.rate_limit': 3, 'discussions.rate_limit': 2 });
 
-test('a member who writes too much is told how long to wait, a moderator may write five times as much', async () => {
+test('a member who posts too much gets 429 with Retry-After, and a moderator may post five times as much', async () => {
   const { id } = await forum.start('ada', 'Busy');
   const reply = (name: 'bob' | 'mia') => forum.as[name].post('/api/posts', { discussion_id: id, content: 'More' });
   for (let count = 0; count < 3; count++) expect((await reply('bob')).status).toBe(201);
@@ -14,7 +14,7 @@ test('a member who writes too much is told how long to wait, a moderator may wri
   expect((await reply('mia')).status).toBe(429);
 });
 
-test('starting discussions has a rate of its own, and what is refused for other reasons does not count', async () => {
+test('starting discussions has its own rate limit, and requests refused for other reasons do not count', async () => {
   const start = (title: string) =>
     forum.as.bob.post('/api/discussions', { title, content: 'x', category_id: 'general' });
   for (let count = 0; count < 5; count++) expect((await start(' ')).status).toBe(400);

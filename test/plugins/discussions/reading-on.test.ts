@@ -59,7 +59,7 @@ describe.each([
   '/t/knots',
   '/t/knots?sort=oldest',
 ])('%s', (path) => {
-  test('has each discussion once, in one order, by pages and by script', async () => {
+  test('has each discussion once, in the same order by pages and by script', async () => {
     const found = await byPages(path);
     expect(new Set(found).size).toBe(COUNT);
     expect(found).toHaveLength(COUNT);
@@ -70,7 +70,7 @@ describe.each([
   test.each([
     ['by script', byScript],
     ['by links', byLinks],
-  ])('repeats nothing, and loses nothing that has not moved up, while others write, %s', async (_way, read) => {
+  ])('repeats nothing, and loses only what has moved up, while others write, %s', async (_way, read) => {
     // The last ones move up, to where one has read already.
     const moving = ids.slice(0, 2);
     let at = 0;
@@ -83,7 +83,7 @@ describe.each([
   });
 });
 
-test('a link to the next page that comes from another order, or from nowhere, is refused', async () => {
+test('a link to the next page from another order, or a forged one, is refused', async () => {
   const next = nextIn(await page('/?sort=newest'))!;
   expect(next).toMatch(/^\/\?sort=newest&page=2&cursor=/);
   for (const path of [next.replace('newest', 'oldest'), '/?page=2&cursor=x', `/?page=2&cursor=${'x'.repeat(600)}`])
@@ -93,7 +93,7 @@ test('a link to the next page that comes from another order, or from nowhere, is
   expect(await page(last)).toContain('class="card');
 });
 
-test('what the first page of a list shows and the API gives by itself go on each by their own cursor', async () => {
+test('a cursor continues only the list that issued it, whether that is a page or in the API', async () => {
   const cursorOf = async (query: string) =>
     expectStatus(await forum.guest.get(`/api/discussions?limit=2${query}`), 200).body.next_cursor as string;
   const [plain, category] = [await cursorOf(''), await cursorOf('&category_id=general')];

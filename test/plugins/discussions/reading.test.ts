@@ -20,7 +20,7 @@ describe('the list of discussions', () => {
     await forum.start('mia', 'Behind the curtain', 'staff');
   });
 
-  test('begins with the latest activity', async () => {
+  test('starts with the latest activity', async () => {
     expect(titles(await list(''))).toEqual(['Two', 'Five', 'Four', 'Three', 'One']);
   });
 
@@ -31,7 +31,7 @@ describe('the list of discussions', () => {
     expect((await list('?sort=most_viewed')).count).toBe(5);
   });
 
-  test('pins only where a category is asked for without an order', async () => {
+  test('puts pins first only if a category is requested without an order', async () => {
     const [oldest] = (await list('?sort=oldest')).discussions;
     await forum.as.mia.put(`/api/discussions/${oldest.id}`, { is_pinned: true });
     expect(titles(await list('?category_id=general'))[0]).toBe('One');
@@ -41,7 +41,7 @@ describe('the list of discussions', () => {
   });
 
   test.each(['', 'latest', 'oldest', 'newest', 'most_replied', 'most_viewed'])(
-    'gives every discussion once when walked by cursor, ordered by "%s"',
+    'returns every discussion once when paginated by cursor, ordered by "%s"',
     async (sort) => {
       const found: string[] = [];
       const ends: boolean[] = [];
@@ -58,7 +58,7 @@ describe('the list of discussions', () => {
     },
   );
 
-  test('takes an offset, and says whether more follow', async () => {
+  test('accepts an offset, and states whether more follow', async () => {
     const body = await list('?sort=oldest&limit=2&offset=3');
     expect([titles(body), body.hasMore]).toEqual([['Four', 'Five'], false]);
     expect((await list('?offset=10000')).count).toBe(0);
@@ -86,7 +86,7 @@ describe('the list of discussions', () => {
     expect((await forum.guest.get(`/api/discussions?limit=2&sort=oldest&cursor=${cursor}`)).status).toBe(400);
   });
 
-  test('answers 404 for a category that is not there or not to be seen', async () => {
+  test('answers 404 for a category that does not exist or is hidden', async () => {
     const statuses = await Promise.all(
       ['nowhere', 'staff', '00000000-0000-7000-8000-000000000000'].map(
         async (id) => (await forum.as.ada.get(`/api/discussions?category_id=${id}`)).status,
@@ -96,19 +96,19 @@ describe('the list of discussions', () => {
     expect((await forum.as.mia.get('/api/discussions?category_id=staff')).body.count).toBe(1);
   });
 
-  test('shows nothing of what the viewer may not see', async () => {
+  test('contains nothing that the viewer may not see', async () => {
     expect(JSON.stringify(await list(''))).not.toContain('curtain');
     expect(JSON.stringify(await list('', forum.as.ada))).not.toContain('curtain');
     expect(titles(await list('', forum.as.root))).toContain('Behind the curtain');
   });
 
-  test('comes with its rows as HTML', async () => {
+  test('includes its rows as HTML', async () => {
     const { html } = await list('?limit=2');
     expect(html.match(/<article/g)).toHaveLength(2);
     expect(html).toContain('Two');
   });
 
-  test('gives whole records', async () => {
+  test('contains complete records', async () => {
     const [record] = (await list('?limit=1')).discussions;
     expect(record).toMatchObject({
       id: second,
@@ -133,7 +133,7 @@ describe('the list of discussions', () => {
   });
 });
 
-describe('one discussion', () => {
+describe('a discussion', () => {
   let id: string;
 
   beforeAll(async () => {
@@ -154,7 +154,7 @@ describe('one discussion', () => {
     expect((await forum.guest.get(`/api/discussions/${body.discussion.number}`)).body.discussion.id).toBe(id);
   });
 
-  test('opens the page that has a post', async () => {
+  test('is returned at the page of a given post', async () => {
     expect(numbers((await forum.guest.get(`/api/discussions/${id}?limit=10&near=14`)).body)).toEqual([
       11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
     ]);
@@ -163,7 +163,7 @@ describe('one discussion', () => {
     ]);
   });
 
-  test('gives its posts in both directions, page by page', async () => {
+  test('returns its posts in both directions, page by page', async () => {
     const posts = async (query: string) => (await forum.guest.get(`/api/discussions/${id}/posts?${query}`)).body;
     const rising = await posts('limit=12');
     expect([numbers(rising).at(-1), rising.hasMore]).toEqual([12, true]);
@@ -187,7 +187,7 @@ describe('one discussion', () => {
     },
   );
 
-  test('is 404 in a category the viewer may not see, whoever asks how', async () => {
+  test('is 404 in a category that the viewer may not see, however it is requested', async () => {
     const { id: hidden, postId } = await forum.start('mia', 'Not for you', 'staff');
     for (const path of [`/api/discussions/${hidden}`, `/api/discussions/${hidden}/posts`, `/api/posts/${postId}`]) {
       expect((await forum.as.ada.get(path)).status).toBe(404);
@@ -198,7 +198,7 @@ describe('one discussion', () => {
 });
 
 describe('categories', () => {
-  test('are those the viewer may see, with what may be done in each', async () => {
+  test('are those that the viewer may see, with what they may do in each', async () => {
     const slugs = async (client = forum.guest) =>
       (await client.get('/api/categories')).body.categories.map((category: any) => category.slug);
     expect(await slugs()).toEqual(['announcements', 'general', 'help']);
@@ -209,7 +209,7 @@ describe('categories', () => {
     expect((await forum.as.ada.get('/api/categories/staff')).status).toBe(404);
   });
 
-  test('are given in pages where a limit is asked for', async () => {
+  test('are paginated if a limit is given', async () => {
     const { body } = await forum.guest.get('/api/categories?limit=2');
     expect([body.count, body.hasMore]).toEqual([2, true]);
     expect((await forum.guest.get(`/api/categories?limit=2&cursor=${body.next_cursor}`)).body).toMatchObject({
@@ -220,7 +220,7 @@ describe('categories', () => {
 });
 
 describe('what a member wrote', () => {
-  test('is theirs to list, and an admin’s', async () => {
+  test('can be listed by them and by admins', async () => {
     const own = (await forum.as.bob.get('/api/users/posts?limit=3')).body;
     expect([own.count, own.hasMore, own.posts[0].author.username]).toEqual([3, true, 'bob']);
     const next = (await forum.as.bob.get(`/api/users/posts?limit=3&cursor=${own.next_cursor}`)).body;
@@ -232,7 +232,7 @@ describe('what a member wrote', () => {
     expect(titles((await forum.as.ada.get('/api/users/discussions')).body)[0]).toBe('A long one');
   });
 
-  test('is counted on their record', async () => {
+  test('is counted on their record, as far as the viewer may see it', async () => {
     expect((await forum.guest.get(`/api/users/${forum.ids.mia}`)).body.user).toMatchObject({
       discussion_count: 0,
       post_count: 0,

@@ -26,7 +26,7 @@ const categoryOf = (slug: string): string =>
     .find((one) => one.slug === slug)!.id;
 const run = (query: ReturnType<typeof sql>) => forum.app.app.data.all(query);
 
-describe('what is kept beside what it counts', () => {
+describe('stored counters', () => {
   let id: string;
   beforeAll(async () => {
     const made = await forum.as.ada.post('/api/discussions', {
@@ -41,7 +41,7 @@ describe('what is kept beside what it counts', () => {
     await forum.app.calm();
   });
 
-  test('is right after every way of writing', async () => {
+  test('are right after every kind of write', async () => {
     const put = (body: object) =>
       forum.as.mia.put(`/api/discussions/${id}`, body).then((answer) => expectStatus(answer, 200));
     await put({ category_id: 'help' });
@@ -59,7 +59,7 @@ describe('what is kept beside what it counts', () => {
     expect(await miscounted(forum.app)).toEqual([]);
   });
 
-  test('is compared and corrected by a command, whichever it is', async () => {
+  test('are each checked and repaired by a command', async () => {
     await run(sql`update category_count set posts = posts + 3 where category_id = ${categoryOf('help')}`);
     await run(sql`delete from discussion_author where user_id = ${forum.ids.bob}`);
     await run(sql`update discussion_author_total set posts = posts + 1 where user_id = ${forum.ids.ada}`);
@@ -106,7 +106,7 @@ describe('what is kept beside what it counts', () => {
   });
 });
 
-test('a member who is removed with all they wrote leaves no number behind', async () => {
+test('a member deleted with all they wrote leaves no counter behind', async () => {
   const accounts = forum.app.app.service(Accounts);
   const gone = await accounts.create({ username: 'gone', email: 'gone@forum.test', password: 'Plain-Sailing-42' });
   const client = forum.app.client();
@@ -144,7 +144,7 @@ test('a member who is removed with all they wrote leaves no number behind', asyn
   expect(knots.discussion_count).toBe(2);
 });
 
-test('so does one whose posts were moved and whose discussion was merged, and nothing of them is left to read', async () => {
+test('nor does one whose posts were moved and whose discussion was merged, and none of their text remains', async () => {
   const accounts = forum.app.app.service(Accounts);
   const moved = await accounts.create({ username: 'moved', email: 'moved@forum.test', password: 'Plain-Sailing-42' });
   const client = forum.app.client();

@@ -8,7 +8,7 @@ const forum = useForum({}, { trustedProxies: ['127.0.0.1'] });
 const preview = (client: Client, content: string, headers = {}) =>
   client.post('/api/markdown/parse', { content }, headers);
 
-test('A post is answered while guests and members preview the worst there is, without waiting for them', async () => {
+test('posting does not wait for the most expensive previews of guests and members', async () => {
   const { id } = await forum.start('ada', 'Busy');
   const content = `*long* ${'word '.repeat(1_000)}`;
   const order: string[] = [];
@@ -34,7 +34,7 @@ const restart = async () => {
 };
 const ruleOfAll = () => forum.app.app.data.one(sql`select rule from post_pictures`);
 
-test('Posts stored before the rules for pictures lose those that would call a route, once and in the background', async () => {
+test('posts stored before the picture rules lose pictures that would call a route, once and in the background', async () => {
   const { id, number, postId } = await forum.start('ada', 'Old pictures');
   const other = await forum.reply('ada', id, 'other');
   const { data } = forum.app.app;
@@ -70,7 +70,7 @@ test('Posts stored before the rules for pictures lose those that would call a ro
   ]).toEqual([false, true, true]);
 });
 
-test('What was left of a check by other rules is not taken for one by these', async () => {
+test('a job left from a check by other rules does not count as one by the current rules', async () => {
   const { postId } = await forum.start('ada', 'Half checked');
   const { data } = forum.app.app;
   const html = '<p><img src="/api/discussions" alt="list" /></p>';

@@ -42,8 +42,8 @@ const words = (html: string): string =>
 const headOf = (post: string): string => words(/<p class="post-to">.*?<\/p>/s.exec(post)?.[0] ?? '');
 const footOf = (post: string): string => words(/<details class="post-replies">.*?<\/details>/s.exec(post)?.[0] ?? '');
 
-describe('a reply says which post it answers', () => {
-  test('where the API is told its id or its number, and both posts say so', async () => {
+describe('a reply links to the post that it answers', () => {
+  test('if the API is given its id or number, and both posts show it', async () => {
     const one = await started('Both ways');
     const post = await answered('mia', one, one.posts[2]!);
     expect(post).toMatchObject({ number: 4, reply_to_number: 2, reply_to_author: { username: 'bob' }, reply_count: 0 });
@@ -64,7 +64,7 @@ describe('a reply says which post it answers', () => {
     });
   });
 
-  test('but none where it answers the first, or says nothing', async () => {
+  test('but not if it answers the first post or none', async () => {
     const one = await started('Plain', 0);
     for (const to of [one.posts[1]!, '1', null])
       expect(expectStatus(await answer('bob', one, to), 201).body.post.reply_to_number).toBeNull();
@@ -72,7 +72,7 @@ describe('a reply says which post it answers', () => {
     expect(await linksOf(one)).toEqual([1, 2, 3, 4, 5].map(() => [null, 0]));
   });
 
-  test('where the form was opened at a post, also after a preview and when it was refused', async () => {
+  test('if the form was opened at a post, even after a preview or a refusal', async () => {
     const one = await started('By form');
     const path = `/d/${one.number}/reply`;
     const actionIn = (text: string) => /<form[^>]* action="(\/d\/[^"]+)"/.exec(text)?.[1];
@@ -95,7 +95,7 @@ describe('a reply says which post it answers', () => {
     ]);
   });
 
-  test('where it was quoted from its menu', async () => {
+  test('if that was quoted from its menu', async () => {
     const one = await started('Quoted');
     const path = `/d/${one.number}/reply`;
     const form = await forum.as.mia.get(`${path}?quote=2`);
@@ -111,7 +111,7 @@ describe('a reply says which post it answers', () => {
     ]);
   });
 
-  test('which is told in its event, and where a plugin replies', async () => {
+  test('in its event, and when a plugin replies', async () => {
     const one = await started('Told');
     forum.happened.length = 0;
     const { id } = await answered('mia', one, one.posts[3]!);
@@ -130,7 +130,7 @@ describe('a reply says which post it answers', () => {
     ]);
   });
 
-  test('and is imported with it', async () => {
+  test('and is imported with that', async () => {
     const { app } = forum.app;
     const general = app
       .service(Categories)
@@ -165,11 +165,11 @@ describe('a reply says which post it answers', () => {
 describe('what cannot be answered', () => {
   test.each([
     ['a post of another discussion', async () => (await started('Another')).posts[2]!],
-    ['a post of a category that one may not see', async () => (await forum.start('root', 'Hidden', 'staff')).postId],
-    ['a post that never was', () => '00000000-0000-7000-8000-000000000000'],
-    ['a number behind the last', () => '9'],
-    ['what is no id', () => 'xyz'],
-  ])('is %s: the API says that it is not there', async (_what, to) => {
+    ['a post of a hidden category', async () => (await forum.start('root', 'Hidden', 'staff')).postId],
+    ['a post that does not exist', () => '00000000-0000-7000-8000-000000000000'],
+    ['a number beyond the last', () => '9'],
+    ['an invalid id', () => 'xyz'],
+  ])('is %s, which the API reports as missing', async (_what, to) => {
     const one = await started('Refusing');
     const { status, body } = await answer('mia', one, await to());
     expect([status, body.details]).toEqual([
@@ -187,7 +187,7 @@ describe('what cannot be answered', () => {
     expect((await forum.as[name].get(`/d/${one.number}/reply?to=2`)).text).toContain('post 1');
   });
 
-  test('is refused only after what may not be replied to', async () => {
+  test('is refused only after a discussion that may not be replied to', async () => {
     const { id } = await forum.start('root', 'Not seen', 'staff');
     expect((await answer('bob', { id }, 'xyz')).status).toBe(404);
     const one = await started('Locked');
@@ -195,7 +195,7 @@ describe('what cannot be answered', () => {
     expect((await answer('bob', one, 'xyz')).status).toBe(403);
   });
 
-  test('is said in the form with the text kept, which is then a reply to the discussion', async () => {
+  test('is reported in the form, which keeps the text as a reply to the discussion', async () => {
     const one = await started('Gone meanwhile');
     const path = `/d/${one.number}/reply`;
     await forum.as.mia.delete(`/api/posts/${one.posts[3]}`);
@@ -207,8 +207,8 @@ describe('what cannot be answered', () => {
   });
 });
 
-describe('a link', () => {
-  test('counts and shows what the reader may see, after deletion and restoring', async () => {
+describe('a reply link', () => {
+  test('counts and shows what the reader may see, after deletion and restoration', async () => {
     const one = await started('Counted');
     const first = await answered('mia', one, one.posts[2]!);
     await answered('ada', one, one.posts[2]!);
@@ -242,7 +242,7 @@ describe('a link', () => {
     expect(headOf(await shown(one, 4))).toBe('in reply to #2 by bob');
   });
 
-  test('is in the list of events as it may be seen now', async () => {
+  test('is in the list of events as it is visible now', async () => {
     const one = await started('Listed');
     const { id } = await answered('mia', one, one.posts[2]!);
     const listed = async () => {
@@ -254,7 +254,7 @@ describe('a link', () => {
     await expect.poll(listed).toBeNull();
   });
 
-  test('stays when the post is changed, and the discussion moved, deleted and restored', async () => {
+  test('survives edits of the post, and a move, deletion and restoration of the discussion', async () => {
     const one = await started('Staying');
     const { id } = await answered('mia', one, one.posts[2]!);
     const kept = async () =>
@@ -273,7 +273,7 @@ describe('a link', () => {
     await kept();
   });
 
-  test('goes with what is deleted from the database, and nothing else does', async () => {
+  test('is removed with what is deleted from the database, and nothing else is', async () => {
     const one = await started('Erased by hand');
     await answered('mia', one, one.posts[2]!);
     const { data } = forum.app.app;
@@ -294,7 +294,7 @@ describe('a link', () => {
 });
 
 describe('a page of a discussion', () => {
-  test('leads from the reply to what it answers, and from there to its replies', async () => {
+  test('links from a reply to what it answers, and from there to its replies', async () => {
     const one = await started('On the page');
     await answered('mia', one, one.posts[2]!);
     const [second, fourth] = [await shown(one, 2), await shown(one, 4)];
@@ -305,7 +305,7 @@ describe('a page of a discussion', () => {
     for (const plain of [await shown(one, 1), await shown(one, 3)]) expect(plain).not.toMatch(/post-(to|replies)/);
   });
 
-  test('is made anew for guests and members after a reply, an edit, a deletion', async () => {
+  test('is refreshed for guests and members after a reply, an edit and a deletion', async () => {
     const one = await started('Anew');
     for (const client of [forum.guest, forum.as.ada]) expect(footOf(await shown(one, 2, client))).toBe('');
     const { id } = await answered('mia', one, one.posts[2]!);
@@ -318,7 +318,7 @@ describe('a page of a discussion', () => {
       expect(footOf(await shown(one, 2, client))).toMatch(/^1 reply #5 mia /);
   });
 
-  test('names the first twenty replies of a post, and how many more there are', async () => {
+  test('lists the first twenty replies to a post, and how many more there are', async () => {
     const one = await started('Popular');
     for (let at = 0; at < 23; at++) await answered('mia', one, one.posts[2]!);
     const foot = footOf(await shown(one, 2));
@@ -330,7 +330,7 @@ describe('a page of a discussion', () => {
     });
   });
 
-  test('takes as many statements with links as without, and so does the API', async () => {
+  test('takes as many statements with reply links as without, and so does the API', async () => {
     const [without, one] = [await started('Without links', 19), await started('With links', 3)];
     for (let at = 0; at < 16; at++) await answered('mia', one, one.posts[2 + (at % 3)]!);
     let edits = 0;
@@ -349,7 +349,7 @@ describe('a page of a discussion', () => {
   });
 });
 
-test('who wrote what is answered is notified, once, unless it was themselves', async () => {
+test('the author of the answered post is notified once, unless they reply to themselves', async () => {
   const one = await started('Notified');
   await forum.as.bob.post('/api/notifications/mark-read');
   await answered('bob', one, one.posts[2]!);
@@ -358,7 +358,7 @@ test('who wrote what is answered is notified, once, unless it was themselves', a
   await expect.poll(unread).toMatchObject([{ type: 'reply', post_id: id, actor: { username: 'mia' } }]);
 });
 
-test('members of a hidden category see its links, others nothing', async () => {
+test('those who may see a restricted category see its reply links, and others nothing', async () => {
   const categories = forum.app.app.service(Categories);
   const { id } = await categories.save({
     name: 'Crew only',

@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 
 describe('what a member sends', () => {
-  test('may be held by a plugin: nothing of it is written, and the answer says so', async () => {
+  test('can be held by a plugin: nothing of it is stored, and the response states that', async () => {
     const happened = forum.happened.length;
     const answer = expectStatus(await send('bob', '**hold** this'), 202);
     expect(answer.body).toEqual({
@@ -67,7 +67,7 @@ describe('what a member sends', () => {
     expect((await forum.guest.get('/api/tags?q=rope')).body.tags).toEqual([]);
   });
 
-  test('is checked before by everything else, and may be refused instead', async () => {
+  test('is validated first, and can be refused instead', async () => {
     const before = kept.length;
     const tags = Array.from({ length: 30 }, (_, at) => `tag-${at}`);
     const wrong = { title: 'A title', content: 'hold it', category_id: 'general', tags };
@@ -80,7 +80,7 @@ describe('what a member sends', () => {
     expect(kept).toHaveLength(before);
   });
 
-  test('is written later as its author, with all that follows, and what it answered where that is still there', async () => {
+  test('is published later as its author, with all effects, answering its post if that still exists', async () => {
     const [one, two] = [await forum.reply('mia', lobby.id, 'One'), await forum.reply('mia', lobby.id, 'Two')];
     for (const { id } of [one, two]) expectStatus(await send('bob', 'hold on', { reply_to_id: id }), 202);
     await forum.as.mia.delete(`/api/posts/${two.id}`);
@@ -109,12 +109,12 @@ describe('what a member sends', () => {
     await expect(discussions().publish(await viewerOf('bad'), first)).rejects.toMatchObject({ status: 403 });
   });
 
-  test('is not held where a plugin writes it by itself', async () => {
+  test('is not held if a plugin writes it', async () => {
     const { number } = await discussions().reply(await viewerOf('bob'), { discussionId: lobby.id, content: 'hold me' });
     expect(number).toBeGreaterThan(1);
   });
 
-  test('is counted by author, without what was deleted', async () => {
+  test('is counted by author, without deleted posts', async () => {
     const before = (await discussions().postCounts([forum.ids.ada, forum.ids.bob])).get(forum.ids.ada);
     const { id } = await forum.reply('ada', lobby.id, 'Mine');
     const count = async () => (await discussions().postCounts([forum.ids.ada])).get(forum.ids.ada);

@@ -46,19 +46,19 @@ const numbersIn = (text: string): number[] =>
 const linkIn = (text: string, rel: 'prev' | 'next'): string | undefined =>
   new RegExp(`class="button" rel="${rel}" href="([^"]+)"`).exec(text)?.[1]?.replaceAll('&amp;', '&');
 
-describe('the links of a page to the posts around it', () => {
-  test('lead on from each page to the next, and back, until there are no more', async () => {
+describe('the links of a page to the surrounding posts', () => {
+  test('lead from each page to the next and back, until there are no more', async () => {
     const [first, second, third] = [await get(path), await get(`${path}?page=2`), await get(`${path}?page=3`)];
     expect([linkIn(first, 'prev'), linkIn(first, 'next')]).toEqual([undefined, `${path}?page=2`]);
     expect([linkIn(second, 'prev'), linkIn(second, 'next')]).toEqual([path, `${path}?page=3`]);
     expect([linkIn(third, 'prev'), linkIn(third, 'next')]).toEqual([`${path}?page=2`, undefined]);
   });
 
-  test('are not on a page that has all posts', async () => {
+  test('are absent on a page that has all posts', async () => {
     expect(await get(await bring('Short', 20))).not.toContain('stream-more');
   });
 
-  test('lead through the parts of a page whose posts are long, both ways', async () => {
+  test('lead through the parts of a page with long posts, both ways', async () => {
     const long = await bring('Long', 24, 200 * 1024);
     const found: number[] = [];
     for (let at: string | undefined = long; at !== undefined;) {
@@ -72,8 +72,8 @@ describe('the links of a page to the posts around it', () => {
   });
 });
 
-describe('a page without its frame', () => {
-  test('has the same posts, and nothing of what stands around them', async () => {
+describe('a page fragment', () => {
+  test('has the same posts, without the surrounding frame', async () => {
     for (const client of [forum.guest, forum.as.bob, forum.as.ada]) {
       const [whole, part] = [await get(`${path}?page=2`, client), await fragment(`${path}?page=2`, client)];
       expect(numbersIn(part)).toEqual(numbersIn(whole));
@@ -84,7 +84,7 @@ describe('a page without its frame', () => {
     }
   });
 
-  test('is stored by no one, and the whole page comes whole afterwards', async () => {
+  test('is never stored, and the full page is complete afterwards', async () => {
     for (const client of [forum.guest, forum.as.bob]) {
       await get(`${path}?page=3`, client);
       const { headers } = expectStatus(await client.get(`${path}?page=3`, FRAGMENT), 200);
@@ -93,7 +93,7 @@ describe('a page without its frame', () => {
     }
   });
 
-  test('is refused to whoever may not see the page', async () => {
+  test('is refused to those who may not see the page', async () => {
     const { number } = await forum.start('mia', 'Behind the door', 'staff');
     const staff = `/d/${number}-behind-the-door`;
     expect((await forum.guest.get(staff, FRAGMENT)).status).toBe(404);
@@ -102,7 +102,7 @@ describe('a page without its frame', () => {
     expect((await forum.guest.get(`${path}?page=9`, FRAGMENT)).status).toBe(404);
   });
 
-  test('is no visit: it counts no view, and marks nothing read', async () => {
+  test('is not a visit: it counts no view and marks nothing read', async () => {
     const url = await bring('Unvisited', COUNT);
     const number = /\d+/.exec(url)![0];
     const bob = forum.as.bob;
@@ -118,7 +118,7 @@ describe('a page without its frame', () => {
     await expect.poll(async () => (await record()).view_count, { timeout: 10_000 }).toBe(2);
   });
 
-  test('leaves a notice to the page that it is meant for', async () => {
+  test('leaves a flash notice to the full page', async () => {
     const { number } = await forum.start('bob', 'Noticed');
     const answer = await forum.as.bob.get(`/d/${number}/9`);
     expect(answer.status).toBe(302);
@@ -126,7 +126,7 @@ describe('a page without its frame', () => {
     expect(await get(`/d/${number}-noticed`, forum.as.bob)).toMatch(/class="notice info"[^]*?There is no post 9/);
   });
 
-  test('takes no more statements for many posts than for few, nor than the whole page does', async () => {
+  test('takes no more statements for many posts than for few, nor than the full page', async () => {
     const few = await bring('Few', 22);
     const count = (url: string, headers: Readonly<Record<string, string>>): Promise<number> => {
       let turn = 0;
@@ -147,8 +147,8 @@ describe('a page without its frame', () => {
   });
 });
 
-describe('where one is in a discussion', () => {
-  test('stands beside a discussion longer than a page, with links to its ends', async () => {
+describe('the position in a discussion', () => {
+  test('is shown beside a discussion longer than a page, with links to its ends', async () => {
     const text = await get(`${path}?page=2`);
     expect(text).toContain('Posts 21 to 40 of 45');
     const number = /\d+/.exec(path)![0];
@@ -156,7 +156,7 @@ describe('where one is in a discussion', () => {
     expect(await get(await bring('One page', 20))).not.toContain('<x-position');
   });
 
-  test('is found by a day: the first post of it or after it, in the time zone of the site', async () => {
+  test('is found by day: the first post on that day or after it, in the site’s time zone', async () => {
     const url = await bring('By day', [
       '2026-03-01T12:00:00Z',
       '2026-03-02T22:30:00Z',
@@ -183,7 +183,7 @@ describe('where one is in a discussion', () => {
     await forum.app.app.kernel.service(Settings)!.reset(['site.timezone']);
   });
 
-  test('takes days only, of discussions that one may see', async () => {
+  test('accepts only days, and only for discussions that the viewer may see', async () => {
     const { number } = await forum.start('mia', 'Staff days', 'staff');
     expect((await forum.guest.get(`/d/${number}?date=2026-03-03`)).status).toBe(404);
     const own = path.split('-')[0]!;
@@ -191,7 +191,7 @@ describe('where one is in a discussion', () => {
       expect((await forum.guest.get(`${own}?date=${day}`)).status, day).toBe(400);
   });
 
-  test('takes one statement more than an address without a day, however long the discussion is', async () => {
+  test('takes as many statements to find by day, however long the discussion is', async () => {
     const short = (await bring('Two posts', 2)).split('-')[0]!;
     const count = (url: string) =>
       leastOf(() =>
@@ -201,7 +201,7 @@ describe('where one is in a discussion', () => {
   });
 });
 
-test('the first page of a list can say what is new, later ones cannot', async () => {
+test('the first page of a list can show what is new, later pages cannot', async () => {
   for (let at = 0; at < 21; at++) await forum.start(at % 2 ? 'ada' : 'mia', `Row ${at}`);
   const shown = async (url: string): Promise<boolean> => (await get(url)).includes('<x-list-changes');
   expect(await Promise.all(['/', '/c/general', '/?page=2', '/c/general?page=2'].map(shown))).toEqual([

@@ -35,7 +35,7 @@ afterAll(async () => {
 const pick = <T>(from: readonly T[]): T | undefined => from[Math.floor(Math.random() * from.length)];
 
 test(
-  'whatever many do at once in two processes, nothing fails and every kept number is right in the end',
+  'whatever many members do at once in two processes, nothing fails and every counter is right in the end',
   async () => {
     const [discussions, posts, failed]: [string[], string[], string[]] = [[], [], []];
     const categories = ['general', 'help'];

@@ -31,7 +31,7 @@ const replied = async (by: Name) => {
 };
 
 describe('the notice of a deletion', () => {
-  test('has a button with which authors bring their post back', async () => {
+  test('has a button with which authors restore their post', async () => {
     const { number, post } = await replied('bob');
     const undo = undoIn(await after('bob', `/p/${post}/delete`));
     expect(undo).toBe(`/p/${post}/restore`);
@@ -40,7 +40,7 @@ describe('the notice of a deletion', () => {
     expect((await forum.guest.get(`/d/${number}-said-too-fast`)).text).toContain('Words I regret');
   });
 
-  test('brings back a discussion, deleted by its first post too', async () => {
+  test('restores a discussion, even if it was deleted by its first post', async () => {
     for (const path of [(number: number) => `/d/${number}/delete`, (_: number, post: string) => `/p/${post}/delete`]) {
       const { id, number, postId } = await forum.start('ada', 'All of it');
       const undo = undoIn(await after('ada', path(number, postId)));
@@ -50,14 +50,14 @@ describe('the notice of a deletion', () => {
     }
   });
 
-  test('is the same for moderators, who may do so at any time', async () => {
+  test('is the same for moderators, who may use it at any time', async () => {
     const { post } = await replied('bob');
     const undo = undoIn(await after('mia', `/p/${post}/delete`));
     forum.app.clock.advance(50 * MINUTE);
     expect(await after('mia', undo ?? '')).toContain('The post was restored.');
   });
 
-  test('is shown once, and offers nothing where nothing can be taken back', async () => {
+  test('is shown once, and has no button if nothing can be undone', async () => {
     const { number, post } = await replied('bob');
     expect(undoIn(await after('bob', `/p/${post}/delete`))).toBeDefined();
     expect(undoIn((await forum.as.bob.get(`/d/${number}-said-too-fast`)).text)).toBeUndefined();
@@ -65,7 +65,7 @@ describe('the notice of a deletion', () => {
     expect([saved.includes('class="flash"'), undoIn(saved)]).toEqual([true, undefined]);
   });
 
-  test('leads to no other site, whatever the cookie says', async () => {
+  test('leads to no other site, whatever the cookie contains', async () => {
     for (const undo of ['https://elsewhere.test/', '//elsewhere.test/', '/\\elsewhere.test/', 'p/1/restore']) {
       const cookie = `notice=${Buffer.from(`Done.\n${undo}`).toString('base64url')}`;
       const { text } = await forum.guest.get('/', { cookie });
@@ -76,7 +76,7 @@ describe('the notice of a deletion', () => {
 });
 
 describe('authors', () => {
-  test('may bring back what they deleted for as long as a setting says', async () => {
+  test('can restore what they deleted for as long as a setting allows', async () => {
     const { post } = await replied('bob');
     await forum.as.bob.delete(`/api/posts/${post}`);
     forum.app.clock.advance(11 * MINUTE);
@@ -90,14 +90,14 @@ describe('authors', () => {
     expect(body.post).toMatchObject({ id: post, is_deleted: false, content: 'Words I regret' });
   });
 
-  test('are offered nothing where the setting says never', async () => {
+  test('are offered nothing if the setting disallows it', async () => {
     await forum.app.app.settings.set({ 'posts.undo_minutes': 0 });
     const { post } = await replied('bob');
     expect(undoIn(await after('bob', `/p/${post}/delete`))).toBeUndefined();
     await forum.app.app.settings.set({ 'posts.undo_minutes': 10 });
   });
 
-  test('bring back neither what a moderator deleted nor what others wrote', async () => {
+  test('can restore neither what a moderator deleted nor what others wrote', async () => {
     const { id, post } = await replied('bob');
     await forum.as.mia.delete(`/api/posts/${post}`);
     expect((await forum.as.bob.post(`/api/posts/${post}/restore`)).status).toBe(404);
@@ -110,14 +110,14 @@ describe('authors', () => {
     expect((await forum.as.ada.post(`/api/discussions/${id}/restore`)).status).toBe(404);
   });
 
-  test('leave a discussion as it is that was locked meanwhile', async () => {
+  test('cannot restore a post of a discussion that was locked meanwhile', async () => {
     const { id, post } = await replied('bob');
     await forum.as.bob.delete(`/api/posts/${post}`);
     await forum.as.mia.put(`/api/discussions/${id}`, { is_locked: true });
     expect((await forum.as.bob.post(`/api/posts/${post}/restore`)).status).toBe(403);
   });
 
-  test('bring their discussion back by its own route, as often as they like', async () => {
+  test('can restore their discussion by its own route, any number of times', async () => {
     const { id } = await forum.start('ada', 'Twice');
     await forum.as.ada.delete(`/api/discussions/${id}`);
     for (const time of ['first', 'second']) {
@@ -127,7 +127,7 @@ describe('authors', () => {
     expect((await forum.as.bob.post(`/api/discussions/${id}/restore`)).status).toBe(403);
   });
 
-  test('moderate nothing by that: it is not in the log', async () => {
+  test('leave no entry in the moderation log by that', async () => {
     const { id, post } = await replied('bob');
     moderation.length = 0;
     await forum.as.bob.delete(`/api/posts/${post}`);

@@ -7,7 +7,7 @@ import { install, useForum } from './forum.ts';
 const forum = useForum();
 
 describe('starting a discussion', () => {
-  test('answers with both ids, and the discussion is there', async () => {
+  test('returns both ids, and the discussion exists', async () => {
     const answer = await forum.as.ada.post('/api/discussions', {
       title: '  Ahoy   there ',
       content: 'Is **anybody** home?\r\n',
@@ -31,7 +31,7 @@ describe('starting a discussion', () => {
     expect(category.slug).toBe('help');
   });
 
-  test('takes a form as well as JSON', async () => {
+  test('accepts a form as well as JSON', async () => {
     const answer = await forum.as.ada.request('POST', '/api/discussions', {
       form: { title: 'From a form', content: 'Text', category_id: 'general' },
       headers: { 'x-csrf-token': await forum.as.ada.csrf('/') },
@@ -39,7 +39,7 @@ describe('starting a discussion', () => {
     expect(answer.status).toBe(201);
   });
 
-  test('keeps letters of every script in the address', async () => {
+  test('keeps letters of every script in the URL', async () => {
     const { number } = await forum.start('ada', 'Où est la mer? 海はどこ');
     expect((await forum.guest.get(`/api/discussions/${number}`)).body.discussion.slug).toBe('ou-est-la-mer-海はどこ');
     const { number: wordless } = await forum.start('ada', '🚢🚢');
@@ -61,7 +61,7 @@ describe('starting a discussion', () => {
     expect(answer.body.details.map((problem: any) => problem.field)).toContain(field);
   });
 
-  test('raises discussion.created alone, after it can be read', async () => {
+  test('raises discussion.created alone, once it can be read', async () => {
     forum.happened.length = 0;
     const { id, number } = await forum.start('bob', 'News');
     expect(forum.happened.map(({ action }) => action)).toEqual(['discussion.created']);
@@ -79,7 +79,7 @@ describe('starting a discussion', () => {
 });
 
 describe('replying', () => {
-  test('answers with the post, and moves the discussion', async () => {
+  test('returns the post, and updates the discussion', async () => {
     const { id, number } = await forum.start('ada', 'A question');
     forum.app.clock.advance(60_000);
     forum.happened.length = 0;
@@ -110,7 +110,7 @@ describe('replying', () => {
     });
   });
 
-  test('asks for a discussion (400) that exists (404) and a text (400)', async () => {
+  test('requires a discussion (400) that exists (404) and a text (400)', async () => {
     const { id } = await forum.start('ada', 'Another');
     const status = async (body: object) => (await forum.as.bob.post('/api/posts', body)).status;
     expect(await status({ content: 'x' })).toBe(400);
@@ -119,7 +119,7 @@ describe('replying', () => {
     expect(await status({ discussion_id: id, content: '   ' })).toBe(400);
   });
 
-  test('numbers posts without gaps or doubles, however many write at once', async () => {
+  test('numbers posts without gaps or duplicates, however many write at once', async () => {
     const { id } = await forum.start('ada', 'Crowded');
     const names = ['ada', 'bob', 'mia', 'root'] as const;
     const posts = await Promise.all(
@@ -140,7 +140,7 @@ describe('replying', () => {
     );
   });
 
-  test('leaves no trace when a listener refuses the draft', async () => {
+  test('stores nothing when a listener refuses the draft', async () => {
     await install(
       forum.app,
       definePlugin({
@@ -165,7 +165,7 @@ describe('replying', () => {
     await forum.app.app.kernel.disable('test-refusal');
   });
 
-  test('checks what a listener makes of a draft as it checks what was sent', async () => {
+  test('validates what a listener makes of a draft like what was sent', async () => {
     await install(
       forum.app,
       definePlugin({
