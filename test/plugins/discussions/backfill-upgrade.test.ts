@@ -14,7 +14,7 @@ let forum: TestForum;
 beforeAll(async () => void (forum = await startForum()));
 afterAll(() => forum[Symbol.asyncDispose]());
 
-/** What an upgrade makes of what `stored` has put into the tables of the version before. */
+/** The backfill after an upgrade, with what `stored` has put into the tables of the previous version. */
 async function upgraded(
   plugin: string,
   migration: typeof Search0002Backfill,

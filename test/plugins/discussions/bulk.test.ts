@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { Categories } from 'parley-forum/plugins/discussions';
 import { expectStatus, useForum } from './forum.ts';
 
-/** What moderators do with several discussions at once. */
+/** Bulk actions of moderators on discussions. */
 const forum = useForum({ 'discussions.rate_limit': 1_000 });
 const inBulk = (ids: readonly string[], action: string, more: object = {}) =>
   forum.as.mia.post('/api/discussions/bulk', { discussion_ids: ids, action, ...more });
-/** The form, sent as a browser sends it. */
+/** Submits the form as a browser does. */
 const choose = async (ids: readonly string[], action: string) => {
   const { mia } = forum.as;
   const form = new URLSearchParams({ _csrf: await mia.csrf('/'), action });

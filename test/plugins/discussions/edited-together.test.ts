@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { formFields } from '../web/form-fields.ts';
 import { expectStatus, useForum, type Name } from './forum.ts';
 
-/** Two who change one discussion, each in a form that was opened before the other one saved. */
+/** Two members change one discussion, each in a form that was opened before the other one saved. */
 const forum = useForum({ 'discussions.rate_limit': 1_000 });
 const DAY = 86_400_000;
 const CONFLICT = 'This discussion was changed meanwhile.';
@@ -79,13 +79,13 @@ describe('concurrent changes of a discussion', () => {
     expect(refused.text).toContain(CONFLICT);
     expect(await record()).toMatchObject({ title: before.title, tags: before.tags, pinned_in: before.pinned_in });
     const again = formFields(refused.text, `/d/${number}/edit`);
-    // What was typed is there; what was not touched is as it is now.
+    // The input is kept; unchanged fields have their current values.
     expect(again).toMatchObject({ ...second, reason: 'Mine', category_id: before.category_id });
     expectStatus(await save('root', again), 303);
     const after = await open('root');
     expect(after).toMatchObject(second);
     expect((await record()).category.slug).toBe('help');
-    // What one has sent already is no other change.
+    // Sending the same form again is no conflict.
     expectStatus(await save('root', again), 303);
     await change({ is_pinned: false, slow_mode_seconds: 0 });
   });

@@ -161,7 +161,7 @@ describe('concurrent changes of a discussion', () => {
 });
 
 describe('a concurrent change', () => {
-  /** What happens between the look whether somebody may change something, and the change. */
+  /** Runs between the check of whether the change is permitted and the change. */
   let meanwhile: (() => Promise<Answer>) | undefined;
   beforeAll(() =>
     install(

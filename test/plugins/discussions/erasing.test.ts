@@ -35,7 +35,7 @@ describe('what a member wrote is erased', () => {
     onRenamed = undefined;
   });
 
-  /** A member who has started a discussion; `erase` ends when nothing of them is left to erase. */
+  /** A new member; `erase` ends when nothing of theirs is left to erase. */
   async function member(username: string) {
     const { id } = await forum.app.app
       .service(Accounts)

@@ -11,12 +11,12 @@ beforeAll(async () => {
   ({ id } = await forum.start('ada', 'The first'));
   for (let index = 0; index < 60; index++)
     await (index % 2 ? forum.reply('bob', id, `Reply ${index}`) : forum.start('mia', `Number ${index}`));
-  // What writing leaves for later would be counted too, whenever it happens.
+  // Statements of queued jobs would be counted too, whenever they run.
   await forum.app.app.jobs.stop();
 });
 
 describe('the number of SQL statements', () => {
-  // What is held in memory must not answer in the database's place.
+  // The cache must not answer instead of the database.
   const asked = async (path: string): Promise<number> => {
     await forum.app.app.cache.purge('discussions', 'discussion-records');
     return forum.app.statements(() => forum.as.ada.get(path));
@@ -146,7 +146,7 @@ describe('a cached response is never older than the last write', () => {
 
 describe('the cost of a reply', () => {
   test('is at most thirteen statements, begin and commit included', async () => {
-    // Stored, not run: what it leaves for later would have statements of its own.
+    // Its jobs are stored, not run, since their statements would be counted too.
     await forum.app.app.jobs.stop();
     await forum.reply('ada', id, 'Warm');
     expect(await forum.app.statements(() => forum.reply('ada', id, 'Counted'))).toBeLessThanOrEqual(13);

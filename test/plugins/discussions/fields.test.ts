@@ -14,7 +14,7 @@ const forum = useForum();
 const moods = new Map<string, string>();
 let asked = 0;
 
-/** A plugin that knows the mood of a discussion, and how long a post is. */
+/** A plugin with a field for the mood of a discussion, and a field of posts that fails. */
 const mood = definePlugin({
   id: 'test-mood',
   setup(_services, plugin) {
@@ -38,7 +38,7 @@ const mood = definePlugin({
 
 describe('a field of another plugin', () => {
   beforeAll(async () => {
-    // The routes have been used before the plugin comes.
+    // The routes have been used before the plugin is enabled.
     await forum.start('ada', 'Earlier');
     await install(forum.app, mood);
   });

@@ -9,7 +9,7 @@ import { startForum, type TestForum } from 'parley-forum/testing';
 const WAITING = sql`select count(*)::int as count from pg_stat_activity
   where datname = current_database() and wait_event_type = 'Lock'`;
 const forums: TestForum[] = [];
-/** Somebody else on the same database. */
+/** Another connection to the same database. */
 let other: Database;
 beforeAll(async () => {
   const first = await startForum();
@@ -31,7 +31,7 @@ test('two processes that start on an empty database create its first categories 
   const before = await slugs();
   await first!.app.data.all(sql`delete from category`);
   await first!.app.service(Cache).purge(discussionCacheTags.categories);
-  // Both have looked before one of them writes.
+  // Both have checked before one of them writes.
   let starting: Promise<unknown>;
   await other.transaction(async () => {
     await other.all(sql`lock table category in share mode`);

@@ -21,7 +21,7 @@ export interface Happening {
 }
 
 /**
- * A forum with two members, a moderator, an admin and somebody who was banned, all logged in; and what has been raised.
+ * A forum with two members, a moderator, an admin and a banned member, all logged in; and the actions raised so far.
  */
 export interface Forum {
   readonly app: TestForum;
@@ -38,7 +38,7 @@ export interface Forum {
 }
 
 /**
- * One forum for a test file, on a database of its own; whatever the tests did, every kept number is right in the end.
+ * One forum for a test file, on a database of its own; after the tests, every stored counter must be right.
  */
 export function useForum(
   settings: Readonly<Record<string, unknown>> = {},
@@ -86,14 +86,14 @@ async function open(settings: Readonly<Record<string, unknown>>, environment: Pa
   };
 }
 
-/** The answer, if it has this status; else an error that shows it. */
+/** Returns the response if it has this status, and throws an error that shows it otherwise. */
 export function expectStatus(answer: Answer, status: number): Answer {
   if (answer.status !== status)
     throw new Error(`expected ${status}, got ${answer.status}: ${answer.text.slice(0, 500)}`);
   return answer;
 }
 
-/** Switches a plugin of the test on, beside the forum's own. */
+/** Installs and enables a plugin of the test, in addition to those of the forum. */
 export async function install({ app }: TestForum, plugin: Plugin): Promise<void> {
   app.kernel.install(plugin);
   await app.kernel.enable(plugin.id);

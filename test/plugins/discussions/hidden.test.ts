@@ -16,12 +16,12 @@ interface Node {
   readonly 'Heap Fetches'?: number;
   readonly Plans?: readonly Node[];
 }
-/** Rows that were looked at. */
+/** Rows scanned. */
 const readBy = (node: Node): number =>
   node['Actual Loops'] * (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) +
   (node.Plans ?? []).reduce((sum, plan) => sum + readBy(plan), 0);
 
-/** Many discussions of one category: newer, with more replies and views than all others. */
+/** Creates many discussions in one category, newer and with more views than all others. */
 async function fill(slug: string): Promise<void> {
   const { data } = forum.app.app;
   const { id } = forum.app.app
@@ -49,13 +49,13 @@ async function fill(slug: string): Promise<void> {
   await data.all(sql`vacuum analyze discussion`);
 }
 
-/** A page of a list for whoever may not see the staff's. */
+/** A page of a list for a viewer who may not see the staff category. */
 function pageOf(order: OrderName, { limit = 20, offset = 0 } = {}): ReturnType<typeof listQuery> {
   const categories = forum.app.app.service(Categories).all();
   const visible = categories.filter(({ slug }) => slug !== 'staff').map(({ id }) => id);
   return listQuery({ request: { limit, offset }, order, visible, all: categories.length });
 }
-/** Rows that it takes. */
+/** Rows that the page scans. */
 async function pageCosts(order: OrderName): Promise<number> {
   const query = pageOf(order);
   const [row] = await forum.app.app.data.all(
@@ -112,7 +112,7 @@ describe.skipIf(process.env['PARLEY_TEST_DATABASE'] !== 'server')('a list query 
   });
 
   test('for exactly the categories that it reads, which may have few discussions or none', () => {
-    // With parameters PostgreSQL soon keeps one plan for all categories, and reads an order to its end for such a one.
+    // With parameters, PostgreSQL soon uses one plan for all categories, which scans a whole index for such a one.
     expect(prepared.filter(({ parameters }) => parameters.includes('uuid'))).toEqual([]);
   });
 });

@@ -35,7 +35,7 @@ test('an import writes everything with its counters, in batches, and raises no a
     );
   });
   expect(total).toEqual({ discussions: 1_200, posts: 12_000 });
-  // The embedded database takes less at a time, so that others who ask the process are answered in between.
+  // Batches are smaller with the embedded database, so that the process can serve other requests in between.
   const [batch, most] = forum.app.app.data.embedded ? [25, 1_000] : [500, 40];
   expect(steps).toEqual([...Array(Math.floor(1_199 / batch)).keys()].map((at) => (at + 1) * batch).concat(1_200));
   expect(cost).toBeLessThan(most);

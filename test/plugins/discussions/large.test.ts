@@ -22,7 +22,7 @@ const imported = (title: string, posts: readonly ReturnType<typeof post>[]) => (
   createdAt: new Date(),
   posts,
 });
-/** Brings in a discussion and tells its number. */
+/** Imports a discussion and resolves to its id and number. */
 async function bring(
   title: string,
   posts: readonly ReturnType<typeof post>[],

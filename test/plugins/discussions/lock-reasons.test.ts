@@ -18,7 +18,7 @@ describe('the reason for a lock', () => {
     await expect
       .poll(async () => (await forum.as.mia.get('/mod/log?action=discussion.locked')).text)
       .toContain('Answered in &lt;full&gt;.');
-    // Whoever locks it once more, or changes something else, leaves it as it is.
+    // Locking it again, or changing something else, keeps the reason.
     await put(id, { is_locked: true });
     await put(id, { title: 'Locked with a good reason' });
     expect((await record(id)).lock_reason).toBe('Answered in <full>.');

@@ -8,7 +8,7 @@ import { onServer, testLog } from '../../kit/database.ts';
 import { expectStatus, useForum } from './forum.ts';
 
 const forum = useForum({ 'tags.max': 5 });
-/** Somebody else on the same database, who holds rows. */
+/** Another connection to the same database, which holds rows. */
 let other: Database;
 beforeAll(async () => {
   const { databaseUrl, dataDir } = forum.app.app.environment;
@@ -29,7 +29,7 @@ interface Place {
   readonly reply: string;
   readonly gone: string;
 }
-/** Every way in which a discussion is written; each is given one of its own. */
+/** Every kind of write to a discussion; each gets a discussion of its own. */
 const WRITES: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
   'a reply': ({ id }) => forum.reply('bob', id, 'One more'),
   'a new discussion': () => forum.start('bob', 'Another one'),
@@ -60,7 +60,7 @@ const WRITES: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
       })),
     ),
 };
-/** What touches no counter of a category, and what others keep. */
+/** Writes that change no counter of a category, and those of other plugins. */
 const MORE: typeof WRITES = {
   'an edit': ({ reply }) =>
     forum.as.bob
@@ -83,7 +83,7 @@ async function place(): Promise<Place> {
   return { id, reply: reply.id, gone: gone.id };
 }
 
-/** Until so many statements wait for rows that somebody else holds. */
+/** Waits until that many statements wait for locked rows. */
 async function untilWaiting(count: number): Promise<void> {
   const waiting = sql<{
     count: number;
@@ -91,7 +91,7 @@ async function untilWaiting(count: number): Promise<void> {
   await expect.poll(async () => (await other.one(waiting))!.count, { timeout: 15_000 }).toBeGreaterThanOrEqual(count);
 }
 
-/** Runs `meanwhile` while somebody else holds `rows` and `work` waits for them; then lets go of them. */
+/** Runs `meanwhile` while the other connection holds `rows` and `work` waits for them; then releases them. */
 async function holding(
   rows: RawBuilder<unknown>,
   work: () => Promise<unknown>,
@@ -117,7 +117,7 @@ async function holding(
   await working;
 }
 
-/** Rows of `table` that nobody holds. */
+/** How many rows of `table` are not locked. */
 const free = async (table: string, where: RawBuilder<unknown>): Promise<number> =>
   (
     await other.transaction(() =>
@@ -126,7 +126,7 @@ const free = async (table: string, where: RawBuilder<unknown>): Promise<number> 
   ).length;
 
 describe.runIf(onServer)('rows are locked in one order', () => {
-  // All parts are there, so that whichever is used can be held.
+  // All parts exist, so that any of them can be held.
   beforeAll(async () => {
     await other.all(sql`insert into category_count (category_id, part, discussions, posts)
       select ${categoryOf('general')}::uuid, part, 0, 0 from generate_series(0, 7) as part on conflict do nothing`);
@@ -134,12 +134,12 @@ describe.runIf(onServer)('rows are locked in one order', () => {
 
   const general = () => sql`category_id = ${categoryOf('general')}`;
   const bob = () => sql`user_id = ${forum.ids.bob}`;
-  /** What is counted of an author, and of all that they wrote, which the database keeps by itself. */
+  /** The counters of an author, by category and in total; the latter are maintained by the database itself. */
   const ofBob = () => ({
     discussion_author: sql`${bob()} and ${general()}`,
     discussion_author_total: bob(),
   });
-  /** What leaves with one category and comes with the other changes no total. */
+  /** What one category loses and another one gains changes no total. */
   const MOVES = ['a move', 'a move of a post', 'a merge'];
 
   test.each([
@@ -153,7 +153,7 @@ describe.runIf(onServer)('rows are locked in one order', () => {
     await holding(
       sql`select 1 from ${sql.table(table)} where ${ofBob()[table]} for update`,
       () => WRITES[name]!(at),
-      // What waits may be other work for a moment.
+      // For a moment, other work may be waiting.
       async () => {
         await expect.poll(() => free('category_count', general())).toBeLessThan(parts);
       },
@@ -189,7 +189,7 @@ describe.runIf(onServer)('rows are locked in one order', () => {
 });
 
 describe.runIf(onServer)('when two callers change one post that both read before', () => {
-  /** The answer to the second, who writes when the first has written. */
+  /** The response to the second write, which happens after the first. */
   async function second(id: string, writes: readonly [() => Promise<unknown>, () => Promise<Answer>]): Promise<Answer> {
     let answer: Promise<Answer>;
     forum.app.clock.advance(1_000);

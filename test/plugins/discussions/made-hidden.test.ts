@@ -7,9 +7,9 @@ import { expectStatus, useForum } from './forum.ts';
 
 const forum = useForum({ 'notifications.mail_delay': 0, 'search.rate_limit': 100_000 });
 
-/** What ada and guests have read, followed, marked and been notified of. */
+/** A discussion that ada and guests have read, followed, marked and been notified of. */
 interface Seen {
-  /** A word that is in its title and texts alone. */
+  /** A word that is only in its title and texts. */
   readonly word: string;
   readonly slug: string;
   readonly category: string;
@@ -51,7 +51,7 @@ async function seen(): Promise<Seen> {
   return { word, slug, category, id, number, first, reply };
 }
 
-/** Where any of it may be shown. */
+/** Paths that may show any of it. */
 const addressesOf = ({ word, slug, category, id, number, first, reply }: Seen): readonly string[] =>
   [
     ['', '?sort=newest', '?sort=most_replied', `?category_id=${slug}`].map((query) => `/api/discussions${query}`),
@@ -74,7 +74,7 @@ const addressesOf = ({ word, slug, category, id, number, first, reply }: Seen): 
     ],
   ].flat();
 
-/** The addresses that show it to this caller. An answer repeats what was searched for. */
+/** The paths that show it to this caller, except for repeating the search query. */
 async function showing(client: Client, what: Seen): Promise<readonly string[]> {
   const found: string[] = [];
   for (const path of addressesOf(what)) {
@@ -115,7 +115,7 @@ describe('what was public is in no list, page, feed, notification or stream any 
     await using guest = await listen(forum.app, undefined);
     await using member = await listen(forum.app, forum.as.ada);
     await hide(what);
-    // Nor is what happens there afterwards told to whoever was listening before.
+    // Nor do earlier listeners receive what happens there afterwards.
     await forum.as.mia.post('/api/posts', { discussion_id: id, content: `${word} goes on` });
     await forum.as.mia.put(`/api/posts/${reply}`, { content: `${word} changed` });
     await forum.as.mia.post('/api/typing-indicator/typing', { discussion_id: id });

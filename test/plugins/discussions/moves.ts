@@ -9,13 +9,13 @@ interface Talk {
   readonly replies: readonly any[];
 }
 export interface Moves {
-  /** A discussion of ada’s, with replies of these people. */
+  /** A discussion of ada’s, with replies by these members. */
   talk(title: string, people: readonly Name[], category?: string): Promise<Talk>;
   move(from: { readonly id: string }, body: object, name?: Name): Promise<Answer>;
   merge(from: { readonly id: string }, into: { readonly id: string }, name?: Name): Promise<Answer>;
-  /** A discussion with all its posts; as a guest sees it, unless somebody is named. */
+  /** A discussion with all its posts, as a guest or that member sees it. */
   shown(discussion: { readonly id: string }, name?: Name): Promise<any>;
-  /** Where an address leads. */
+  /** Where a path redirects, or its status. */
   leads(path: string, name?: Name): Promise<string | number>;
 }
 

@@ -6,12 +6,12 @@ const forum = useForum();
 const { talk, move, merge, shown, leads } = movesIn(forum);
 const page = async (path: string, name: 'ada' | 'mia' = 'mia'): Promise<string> =>
   expectStatus(await forum.as[name].get(path), 200).text;
-/** Values of the boxes of a page, and of those that are ticked. */
+/** Values of the checkboxes of a page, and of those that are checked. */
 const boxes = (text: string): readonly string[] =>
   [...text.matchAll(/<input type="checkbox" name="post_ids\[\]" value="([^"]+)"/g)].map(([, id = '']) => id);
 const ticked = (text: string): readonly string[] =>
   [...text.matchAll(/name="post_ids\[\]" value="([^"]+)" checked/g)].map(([, id = '']) => id);
-/** Paths of the discussions that are offered. */
+/** Paths of the discussions offered. */
 const found = (text: string): readonly string[] =>
   [...text.matchAll(/name="found_id" value="([^"]+)"/g)].map(([, path = '']) => path);
 
@@ -92,7 +92,7 @@ describe('the page for moving posts', () => {
       'is the discussion in which the posts are already',
     );
     expect(await send({ ...post, to: 'new', title: ' ', category_id: 'help' })).toContain('is required');
-    // Whoever names the other one alone means that.
+    // Giving only the other discussion selects it.
     expect(await send({ ...post, to: 'new', discussion_id: '999999' })).toMatch(/value="existing"[^>]* checked/);
     expect((await shown(from)).discussion.reply_count).toBe(1);
   });
@@ -118,7 +118,7 @@ describe('the page for moving posts', () => {
     expect(text).toMatch(/value="Kept title"[^]*value=" Rigging {2}O "[^]*value="Kept reason"/);
     expect(ticked(text)).toEqual([from.replies[0].id]);
     const chosen = { ...form, found_for: form.discussion_id, found_id: found(text)[0]! };
-    // Other words are looked for anew, whatever was chosen of what was found before.
+    // Changed words are searched again, whatever was chosen from the earlier results.
     const other = expectStatus(await forum.as.mia.submit(path, { ...chosen, discussion_id: 'rigging ro' }), 400).text;
     expect(found(other)).toEqual([expect.stringMatching(/-rigging-rota$/)]);
     const answer = await forum.as.mia.submit(path, chosen);
@@ -169,7 +169,7 @@ describe('the page of a discussion that posts were moved from', () => {
       headers: { 'accept-language': 'de' },
     });
     expect(german.text).toContain('Beitrag 2 wurde in eine andere Diskussion verschoben.');
-    // What leads to a place and not to a post stays in the discussion.
+    // A link to the place instead of the post stays in the discussion.
     const place = `/d/${from.number}-some-left#post-2`;
     expect(await leads(`/d/${from.number}/2?here=1`)).toBe(place);
     expect(await leads(`/d/${from.number}/3`)).toBe(`/d/${from.number}-some-left#post-3`);
@@ -211,7 +211,7 @@ describe('the page of a discussion that posts were moved from', () => {
     ]);
     await forum.as.mia.delete(`/api/discussions/${to.id}`);
     expect((await lines())[1]).toBe('2 posts were moved to another discussion.');
-    // Each place has an address still.
+    // Each place still has a URL.
     expect(await leads(`/d/${from.number}/4?here=1`)).toBe(`${address}#post-4`);
   });
 

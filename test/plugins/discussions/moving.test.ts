@@ -7,7 +7,7 @@ import { movesIn } from './moves.ts';
 const forum = useForum();
 const { talk, move, merge, shown, leads } = movesIn(forum);
 
-/** Of a category that moderators do not see. */
+/** The id of a category that moderators do not see. */
 let closed: string;
 beforeAll(async () => {
   closed = (await forum.app.app.service(Categories).save({ name: 'Owners', view: ['admin'], create: ['admin'] })).id;
@@ -146,7 +146,7 @@ describe('moving posts to an existing discussion', () => {
     ]);
     expect((await shown(from)).posts[3]).toMatchObject({ content: 'Stays', reply_to_number: null, reply_count: 0 });
     const split = (await move(to, { post_ids: [question.id, goes.id], title: 'Anew', category_id: 'general' })).body;
-    // What answers the first post answers none.
+    // A reply to the first post has no reply link.
     expect((await shown(split.discussion)).posts[1]).toMatchObject({ content: 'Goes along', reply_to_number: null });
   });
 
@@ -379,7 +379,7 @@ describe('the new place of a moved post', () => {
     expect(await page('mia')).toContain(link);
     expect(await leads(`/d/${from.number}/2`, 'mia')).toBe(`/d/${to.number}/2#post-2`);
     expect((await forum.as.bob.get(`/api/posts/${id}`)).status).toBe(404);
-    // Whatever was kept of the pages follows the discussion that has it now.
+    // Cached pages follow the discussion that has the post now.
     await forum.as.mia.put(`/api/discussions/${to.id}`, { category_id: 'help' });
     expect([await place(), (await page()).includes(link)]).toEqual([id, true]);
     await forum.as.mia.delete(`/api/discussions/${to.id}`);
@@ -434,7 +434,7 @@ describe('numbers and counters stay right', () => {
       for (const each of [one, two]) await gapless(each);
       const merged = await Promise.all([merge(one, two), merge(two, one)]);
       const statuses = merged.map(({ status }) => status).toSorted((a, b) => a - b);
-      // The second one finds that a discussion is gone, before or after it waited for it.
+      // The second one finds a discussion gone, before or after waiting for it.
       expect(statuses[0]).toBe(200);
       expect(statuses[1]).toBeOneOf([404, 409]);
     }

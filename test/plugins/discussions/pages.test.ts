@@ -44,7 +44,7 @@ describe('reading without JavaScript', () => {
     const hidden = await guest.submit('/appearance', { welcome: 'hidden', return_to: '/' });
     expect([hidden.status, hidden.headers.get('location')]).toEqual([303, '/']);
     expect(await page('/', guest)).not.toContain('Welcome to ');
-    // Choosing something else on this device asks no more.
+    // Changing another preference on this device does not ask again.
     await guest.submit('/appearance', { scheme: 'dark', return_to: '/' });
     expect(await page('/', guest)).not.toContain('Welcome to ');
     expect(await page('/', forum.app.client())).toContain('Welcome to ');
@@ -52,7 +52,7 @@ describe('reading without JavaScript', () => {
 
   test('each category has a page, and one page lists them all', async () => {
     expect(await page('/c/help')).toContain('Filler 20');
-    // Its rows need not say that they are in it, with script neither.
+    // Its rows need not name the category, not with JavaScript either.
     const { html } = (await forum.guest.get('/api/discussions?category_id=help')).body;
     expect([html, await page('/c/help'), await page('/')].map((text) => text.includes('class="chip'))).toEqual([
       false,
@@ -212,7 +212,7 @@ describe('writing without JavaScript', () => {
     const now = timeIn(refused.text);
     expect((await forum.as.ada.submit(edit, { content: 'By ada', updated_at: now })).status).toBe(303);
     expect(await page(`/d/${number}-two-at-once`)).toContain('By ada');
-    // What one has sent already is no other change.
+    // Sending the same form again is no conflict.
     expect((await forum.as.ada.submit(edit, { content: 'By ada', updated_at: now })).status).toBe(303);
   });
 

@@ -9,7 +9,7 @@ const listed = async (id: string, query = '', client: Client = forum.guest): Pro
     ({ user, post_count }: { user: { username: string }; post_count: number }) => `${user.username} ${post_count}`,
   );
 };
-/** Ada's, with two replies of bob's and one of mia's. */
+/** A discussion of ada's, with two replies by bob and one by mia. */
 async function discussed() {
   const started = await forum.start('ada', 'Who says what');
   for (const name of ['bob', 'mia', 'bob'] as const) await forum.reply(name, started.id, `By ${name}`);

@@ -7,7 +7,7 @@ type Who = Name | 'guest';
 const WHO: readonly Who[] = ['guest', 'bad', 'bob', 'ada', 'mia', 'root'];
 const clientOf = (who: Who): Client => (who === 'guest' ? forum.guest : forum.as[who]);
 
-/** What each of guest, banned, another member, the author, a moderator and an admin is answered. */
+/** The status for a guest, a banned member, another member, the author, a moderator and an admin. */
 const TABLE: readonly (readonly [
   name: string,
   statuses: readonly number[],
@@ -117,7 +117,7 @@ const TABLE: readonly (readonly [
   ],
 ];
 
-/** Things of ada's, each made when it is asked for; the answers are ids. */
+/** Things of ada's, each created on request; resolves to its id. */
 type Made = Readonly<
   Record<'open' | 'post' | 'locked' | 'lockedPost' | 'deleted' | 'deletedPost', () => Promise<string>>
 >;
@@ -149,7 +149,7 @@ const made: Made = {
 };
 
 describe('who may', () => {
-  // A guest's writes carry a forgery token, so that what answers is the lack of a login.
+  // A guest's writes include a CSRF token, so that they are refused for the missing login.
   beforeAll(() => forum.guest.csrf('/'));
 
   test.each(TABLE)('%s', async (_name, statuses, ask) => {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { expectStatus, useForum } from './forum.ts';
 
-/** Moderators pin discussions, for good or until a day. */
+/** Moderators pin discussions, permanently or until a day. */
 const forum = useForum({ 'discussions.rate_limit': 1_000 });
 const DAY = 86_400_000;
-/** Ten minutes: nobody is logged out by then. */
+/** Ten minutes: no session expires by then. */
 const SOON = 1 / 144;
 const inDays = (days: number): string => new Date(forum.app.clock.now() + days * DAY).toISOString();
 const pin = (id: string, body: object) => forum.as.mia.put(`/api/discussions/${id}`, body);
@@ -33,7 +33,7 @@ describe('a pin with an end', () => {
     expect(await record(id)).toMatchObject({ is_pinned: false, pinned_until: null });
     expect(await first()).not.toBe(number);
     expect(forum.happened.map(({ action }) => action)).toEqual(['discussion.updated']);
-    // Once is enough.
+    // It is raised only once.
     await endPins();
     expect(forum.happened).toHaveLength(1);
   });
@@ -121,7 +121,7 @@ describe('a pin with an end', () => {
     const end = new Date(Date.parse(day) + DAY).toISOString();
     expect(await record(id)).toMatchObject({ is_pinned: true, pinned_until: end });
     expect((await forum.as.mia.get(form)).text).toContain(`name="pinned_until" type="date" value="${day}"`);
-    // Its author says nothing about it.
+    // A save by the author does not change it.
     expectStatus(await forum.as.ada.submit(form, { ...fields, pinned_until: '' }), 303);
     expect(await record(id)).toMatchObject({ is_pinned: true, pinned_until: end });
     expectStatus(await forum.as.mia.submit(form, { ...fields, pinned_until: '' }), 303);
@@ -150,7 +150,7 @@ describe('a pin in its category only', () => {
     });
     const newest = await later();
     expect([await topOf('/c/general'), await topOf('/')]).toEqual([number, newest]);
-    // What stands among others is marked where it is on top.
+    // It is marked as pinned only where it is on top.
     const row = async (path: string): Promise<string> =>
       new RegExp(`<article class="[^"]*"[^>]*d-${number}"`).exec((await forum.guest.get(path)).text)?.[0] ?? '';
     expect([await row('/c/general'), await row('/')]).toEqual([
@@ -179,7 +179,7 @@ describe('a pin in its category only', () => {
     expect(await after({ is_pinned: true })).toEqual([true, 'everywhere', null]);
     expect(await after({ pinned_in: null })).toEqual([false, null, null]);
     expect(await after({ pinned_in: 'category', pinned_until: until })).toEqual([true, 'category', until]);
-    // What is said of one of them leaves the other.
+    // Changing one of them keeps the other.
     expect(await after({ pinned_in: 'everywhere' })).toEqual([true, 'everywhere', until]);
     expect(await after({ pinned_in: 'category' })).toEqual([true, 'category', until]);
     expect(await after({ pinned_until: null })).toEqual([true, 'category', null]);
@@ -231,7 +231,7 @@ describe('a pin in its category only', () => {
     expect(await record(id)).toMatchObject({ pinned_in: 'everywhere', pinned_until: null });
     expectStatus(await forum.as.mia.submit(`/d/${number}/edit`, { ...fields, pinned_in: '', pinned_until: day }), 303);
     expect(await record(id)).toMatchObject({ is_pinned: false, pinned_in: null, pinned_until: null });
-    // Without a word it is as it always was.
+    // Without further fields it is pinned as by default.
     expectStatus(await moderate({}), 303);
     expect(await record(id)).toMatchObject({ pinned_in: 'everywhere', pinned_until: null });
     expectStatus(await forum.as.mia.submit(`/d/${number}/moderate`, { action: 'unpin' }), 303);

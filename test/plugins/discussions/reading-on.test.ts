@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { expectStatus, useForum } from './forum.ts';
 
-/** Lists go on in three ways: by pages, by script, and by the cursor of the API. */
+/** Lists are continued in three ways: by pages, by script, and by the cursor of the API. */
 const forum = useForum();
 const COUNT = 45;
 const ids: string[] = [];
@@ -29,7 +29,7 @@ const page = async (path: string): Promise<string> => expectStatus(await forum.g
 const part = async (path: string): Promise<string> =>
   expectStatus(await forum.guest.get(path, { 'X-Fragment': '1' }), 200).text;
 
-/** From page to page by the link to the next: as readers do without script, and as x-feed does, which leaves out frames. */
+/** Follows the links to the next page: as readers without JavaScript do, and as x-feed does with fragments. */
 const walk =
   (read: (path: string) => Promise<string>) =>
   async (path: string, between: () => Promise<unknown> = () => Promise.resolve()): Promise<string[]> => {
@@ -71,7 +71,7 @@ describe.each([
     ['by script', byScript],
     ['by links', byLinks],
   ])('repeats nothing, and loses only what has moved up, while others write, %s', async (_way, read) => {
-    // The last ones move up, to where one has read already.
+    // The last ones move up to what has already been read.
     const moving = ids.slice(0, 2);
     let at = 0;
     const found = await read(path, async () => {
@@ -88,7 +88,7 @@ test('a link to the next page from another order, or a forged one, is refused', 
   expect(next).toMatch(/^\/\?sort=newest&page=2&cursor=/);
   for (const path of [next.replace('newest', 'oldest'), '/?page=2&cursor=x', `/?page=2&cursor=${'x'.repeat(600)}`])
     expect((await forum.guest.get(path)).status, path).toBe(400);
-  // What it had behind it is gone, and the page is there all the same.
+  // A page number beyond the end does not matter, since the cursor decides.
   const last = next.replace('page=2', 'page=900');
   expect(await page(last)).toContain('class="card');
 });

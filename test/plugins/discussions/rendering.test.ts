@@ -13,7 +13,7 @@ test('posting does not wait for the most expensive previews of guests and member
   const content = `*long* ${'word '.repeat(1_000)}`;
   const order: string[] = [];
   const named = (name: string, work: Promise<unknown>) => work.then(() => void order.push(name));
-  // All threads are up, so that what is compared is who waits for whom.
+  // All threads are started, so that only the waiting is compared.
   await Promise.all([preview(forum.guest, 'x'), preview(forum.as.bob, content), forum.reply('ada', id, content)]);
   const worst = '!['.repeat(32 * 1024);
   const busy = [

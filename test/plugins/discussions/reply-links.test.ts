@@ -10,10 +10,10 @@ const forum = useForum({ 'posts.rate_limit': 1_000, 'posts.public_history': true
 interface Started {
   readonly id: string;
   readonly number: number;
-  /** Ids of its posts by number. */
+  /** Ids of its posts, by number. */
   readonly posts: readonly string[];
 }
-/** A discussion of ada's in which bob wrote as many replies. */
+/** A discussion of ada's with that many replies by bob. */
 async function started(title: string, replies = 2, category = 'general'): Promise<Started> {
   const { id, number, postId } = await forum.start('ada', title, category);
   const posts = ['', postId];
@@ -28,7 +28,7 @@ const postsOf = async ({ number }: Started, client: Client = forum.guest): Promi
   (await client.get(`/api/discussions/${number}/posts`)).body.posts;
 const linksOf = async (discussion: Started, client: Client = forum.guest): Promise<unknown[]> =>
   (await postsOf(discussion, client)).map((post) => [post.reply_to_number, post.reply_count]);
-/** A post of a discussion’s page. */
+/** The HTML of a post on the discussion’s page. */
 async function shown({ number }: Started, post: number, client: Client = forum.guest): Promise<string> {
   const { headers } = expectStatus(await client.get(`/d/${number}`), 301);
   const { text } = await client.get(headers.get('location')!);
@@ -336,7 +336,7 @@ describe('a page of a discussion', () => {
     let edits = 0;
     const cost = (path: string) =>
       leastOf(async () => {
-        // What is cached goes.
+        // Drop what is cached.
         await forum.as.mia.put(`/api/posts/${path.includes('without') ? without.posts[3] : one.posts[3]}`, {
           content: `Changed ${++edits}`,
         });

@@ -6,7 +6,7 @@ import { phrase } from 'parley-forum/plugins/web';
 import { expectStatus, install, useForum, type Name } from './forum.ts';
 
 const forum = useForum();
-/** What a plugin holds: every text with “hold”. */
+/** Drafts held by a plugin: those with “hold” in their text. */
 const kept: (NewDiscussion | NewReply)[] = [];
 const seen: object[] = [];
 let lobby: { readonly id: string; readonly number: number };

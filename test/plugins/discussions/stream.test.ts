@@ -4,13 +4,13 @@ import { Categories, Importer } from 'parley-forum/plugins/discussions';
 import { leastOf, type Client } from 'parley-forum/testing';
 import { expectStatus, useForum } from './forum.ts';
 
-/** What scripts read a discussion on with: links to the posts before and after, and pages without their frame. */
+/** What scripts use to load more of a discussion: links to the posts before and after, and page fragments. */
 const forum = useForum({ 'discussions.rate_limit': 1_000 });
 const FRAGMENT = { 'x-fragment': '1' };
 const COUNT = 45;
 let path = '';
 
-/** Brings in a discussion of ada's with so many posts, or with posts of these moments; its path. */
+/** Imports a discussion of ada's with that many posts, or with posts at these times; resolves to its path. */
 async function bring(title: string, posts: number | readonly string[], size = 10): Promise<string> {
   const { app } = forum.app;
   const general = app
@@ -111,7 +111,7 @@ describe('a page fragment', () => {
     await fragment(`${url}?page=2`, visitor());
     await fragment(`${url}?page=2`, bob);
     expect(await record()).toMatchObject({ last_read_number: 0 });
-    // The page itself is one.
+    // The page itself is a visit.
     await get(`${url}?page=3`, visitor());
     await get(`${url}?page=3`, bob);
     await expect.poll(async () => (await record()).last_read_number, { timeout: 10_000 }).toBe(40);
@@ -176,7 +176,7 @@ describe('the position in a discussion', () => {
       post(4),
     ]);
     expect([await at('1000-01-02'), await at('9999-12-29')]).toEqual([`/d/${number}`, post(4)]);
-    // Behind the last day there is the last post.
+    // After the last day, it is the last post.
     expect(await at('2026-04-01')).toBe(post(4));
     await forum.app.app.kernel.service(Settings)!.set({ 'site.timezone': 'Europe/Berlin' });
     expect([await at('2026-03-02'), await at('2026-03-03')]).toEqual([post(2), post(3)]);

@@ -5,7 +5,7 @@ import { FULL } from '../../kit/full.ts';
 
 const PASSWORD = 'Plain-Sailing-42';
 const CLIENTS = 16;
-/** Milliseconds for which all of them write. */
+/** For how many milliseconds all of them write. */
 const LONG = FULL ? 60_000 : 10_000;
 
 let first: TestForum;

@@ -13,7 +13,7 @@ const listener = definePlugin({
 });
 beforeAll(() => install(forum.app, listener));
 
-/** The page after a form. */
+/** The page after a submitted form. */
 const after = async (name: Name, path: string, fields: Record<string, string> = {}): Promise<string> => {
   const sent = await forum.as[name].submit(path, fields);
   expect(sent.status).toBe(303);
@@ -21,7 +21,7 @@ const after = async (name: Name, path: string, fields: Record<string, string> = 
   while (next.headers.has('location')) next = await forum.as[name].get(next.headers.get('location') ?? '');
   return next.text;
 };
-/** Where the button of a notice leads. */
+/** The target of the button in a notice. */
 const undoIn = (html: string): string | undefined =>
   /<div class="flash">.*?<form method="post" action="(\/p\/[^"]+\/restore)">.*?Undo<\/button>/s.exec(html)?.[1];
 const isThere = async (path: string): Promise<boolean> => (await forum.guest.get(path)).status === 200;
