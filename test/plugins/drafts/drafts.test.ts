@@ -12,14 +12,14 @@ const listed = async (name: Name, query = ''): Promise<any[]> =>
 const keysOf = async (name: Name): Promise<string[]> => (await listed(name)).map(({ key }) => key);
 const page = async (path: string, name: Name): Promise<string> =>
   expectStatus(await forum.as[name].get(path), 200).text;
-/** Later than anything before. */
+/** Advances the clock so that the next change is newer than all before. */
 const later = (): void => void forum.app.clock.advance(1_000);
 async function clear(name: Name): Promise<void> {
   for (const key of await keysOf(name)) expectStatus(await forum.as[name].delete(`/api/drafts/${key}`), 200);
 }
 
 describe('a draft', () => {
-  test('is kept as it was filled in, one of each form, the newest first, for its owner alone', async () => {
+  test('is saved as filled in, one for each form, newest first, visible only to its owner', async () => {
     const { id, number, postId } = await forum.start('ada', 'Varnish');
     const own = await forum.start('bob', 'Own');
     await put('bob', 'new', { title: 'Which oil', content: 'First', tags: 'oil' });
@@ -52,7 +52,7 @@ describe('a draft', () => {
     await clear('bob');
   });
 
-  test('stays as it is where another device has written it meanwhile', async () => {
+  test('is not overwritten when another device has saved it in the meantime', async () => {
     const { updated_at: first } = expectStatus(await put('bob', 'new', { content: 'Here' }, null), 200).body;
     later();
     const { updated_at: second } = expectStatus(await put('bob', 'new', { content: 'There' }, first), 200).body;
@@ -67,7 +67,7 @@ describe('a draft', () => {
     await clear('bob');
   });
 
-  test('is of a form for texts that the member may see, and of nothing else', async () => {
+  test('is accepted only for text forms whose target the member may see', async () => {
     const hidden = await forum.start('mia', 'Hidden', 'staff');
     const absent = '01890000-0000-7000-8000-000000000000';
     const none = [
@@ -96,7 +96,7 @@ describe('a draft', () => {
     expect(await listed('ada')).toEqual([]);
   });
 
-  test('has no room beyond the limits, and what is there may still be changed', async () => {
+  test('is refused beyond the limits, while existing drafts can still be changed', async () => {
     const some = await Promise.all([1, 2, 3, 4].map((at) => forum.start('mia', `Room ${at}`)));
     for (const { id } of some) expectStatus(await put('ada', `reply-${id}`, { content: 'x' }), 200);
     const refused = await put('ada', 'new', { content: 'x' });
@@ -106,7 +106,7 @@ describe('a draft', () => {
     await clear('ada');
   });
 
-  test('of many bytes comes with few others in one answer, the rest of them in the next, and never in an address', async () => {
+  test('that is large shares its page of the list with fewer others, and is never put in a URL', async () => {
     const settings = forum.app.app.service(Settings);
     await settings.set({ 'drafts.bytes': 2_000_000 });
     const keys: string[] = [];
@@ -133,7 +133,7 @@ describe('a draft', () => {
     await clear('ada');
   });
 
-  test('goes when what it says is posted, and stays when something else is', async () => {
+  test('is deleted when its content is posted, but not when other content is', async () => {
     const { id, number } = await forum.start('ada', 'Sent');
     const own = await forum.start('bob', 'Changed');
     await put('bob', 'new', { title: 'A question', content: 'Why?' });
@@ -149,7 +149,7 @@ describe('a draft', () => {
     expect(await keysOf('bob')).toEqual([]);
   });
 
-  test('of a reply goes along when its discussion is merged, behind what was begun there', async () => {
+  test('of a reply follows its discussion when it is merged, appended to any draft already there', async () => {
     for (const name of ['ada', 'bob'] as const) await clear(name);
     const [from, to] = [await forum.start('mia', 'Merged away'), await forum.start('mia', 'Merged into')];
     const post = await forum.reply('mia', from.id, 'To be answered');
@@ -176,7 +176,7 @@ describe('a draft', () => {
     await clear('ada');
   });
 
-  test('of a reply stays where it is when others of its discussion move', async () => {
+  test('of a reply stays where it is when posts of its discussion are moved', async () => {
     const [from, to] = [await forum.start('mia', 'Stays'), await forum.start('mia', 'Takes some')];
     const post = await forum.reply('mia', from.id, 'Moves');
     await put('bob', `reply-${from.id}`, { content: 'For those that stay' });
@@ -186,7 +186,7 @@ describe('a draft', () => {
     await clear('bob');
   });
 
-  test('is discarded though it is gone already, and not where no form is', async () => {
+  test('can be discarded when it no longer exists, but not for an unknown form', async () => {
     await put('bob', 'new', { content: 'Away with it' });
     for (let time = 0; time < 2; time++) expectStatus(await forum.as.bob.delete('/api/drafts/new'), 200);
     expect(await keysOf('bob')).toEqual([]);
@@ -194,7 +194,7 @@ describe('a draft', () => {
     expectStatus(await forum.as.bob.delete(`/api/drafts/reply-${crypto.randomUUID()}`), 404);
   });
 
-  test('of a message is kept for each conversation, for a new one and for a message that is edited', async () => {
+  test('of a message is saved per conversation, for a new conversation and for an edited message', async () => {
     const body = { to: ['bob'], subject: 'Between us', content: 'At noon?' };
     const { conversation, message } = expectStatus(await forum.as.ada.post('/api/conversations', body), 201).body;
     const [reply, edit] = [`message-${conversation.id}`, `message-edit-${message.id}`];
@@ -219,7 +219,7 @@ describe('a draft', () => {
     expect(await page(`/messages/${conversation.id}`, 'ada')).not.toContain(`Of ${reply}`);
     expect(await page(`/messages/${conversation.id}`, 'ada')).toContain(`<x-draft data-key="${reply}"`);
     expect(await page(`/messages/${conversation.id}?draft=1`, 'bob')).not.toContain(`Of ${reply}`);
-    // The other one has a draft of their own there, and none of what they did not write.
+    // The other participant has their own draft there, but none for messages they did not write.
     expectStatus(await put('bob', reply, { content: 'Later' }), 200);
     for (const [name, key] of [
       ['bob', edit],
@@ -232,7 +232,7 @@ describe('a draft', () => {
       ['ada', 'message-new-two words'],
     ] as const)
       expect((await put(name, encodeURIComponent(key), { content: 'x' })).status, `${name} ${key}`).toBe(404);
-    // Each goes with what was sent from it.
+    // Each draft is deleted when its content is sent.
     expectStatus(await forum.as.ada.post(`/api/conversations/${conversation.id}/messages`, { content: 'Else' }), 201);
     expect(await keysOf('ada')).toHaveLength(4);
     await forum.as.ada.submit(`/messages/${conversation.id}`, { content: `Of  ${reply}` });
@@ -240,14 +240,14 @@ describe('a draft', () => {
     expect(await keysOf('ada')).toEqual(['message-new-bob', 'message-new']);
     await forum.as.ada.submit('/messages/new?to=bob', { to: '@bob', subject: 'Ropes', content: 'Of message-new-bob' });
     expect(await keysOf('ada')).toEqual(['message-new']);
-    // What was begun in a conversation that one left stays, without a way to it.
+    // A draft for a conversation that the member has left stays, without a link.
     expectStatus(await forum.as.bob.delete(`/api/conversations/${conversation.id}`), 200);
     expect(await listed('bob')).toMatchObject([{ key: reply, fields: { content: 'Later' }, title: null, url: null }]);
     expect(await page('/drafts', 'bob')).toContain('Something you cannot currently access');
     for (const name of ['ada', 'bob'] as const) await clear(name);
   });
 
-  test('of a message is written by whoever may write messages, and without script leads back to its form', async () => {
+  test('of a message requires permission to write messages, and returns to its form when discarded without JavaScript', async () => {
     const between = { to: ['bob'], subject: 'Between us', content: 'x' };
     const { conversation } = expectStatus(await forum.as.ada.post('/api/conversations', between), 201).body;
     expect((await put('bad', 'message-new', { content: 'x' })).status).toBe(404);
@@ -257,7 +257,7 @@ describe('a draft', () => {
     expect(headers.get('location')).toBe(`/messages/${conversation.id}#reply`);
   });
 
-  test('is forgotten when it was not changed for long', async () => {
+  test('is deleted when it has not been changed for a long time', async () => {
     await put('ada', 'new', { content: 'Old' });
     forum.app.clock.advance(364 * DAY);
     await forum.as.bob.login('bob', 'Plain-Sailing-42');
@@ -271,7 +271,7 @@ describe('a draft', () => {
 });
 
 describe('pages', () => {
-  test('list drafts, go on in their forms and discard them, without script', async () => {
+  test('list, continue and discard drafts without JavaScript', async () => {
     const { id, number } = await forum.start('ada', 'Oars & rowlocks');
     await put('bob', 'new', { title: 'Mine', content: 'Begun here', tags: 'oak, ash', category_id: 'general' });
     await put('bob', `reply-${id}`, { content: 'I think' });
@@ -280,7 +280,7 @@ describe('pages', () => {
     expect(list).toMatch(/href="\/new\?draft=1"[^>]*>Mine</);
     expect(list).toContain(`href="/d/${number}/reply?draft=1"`);
     expect(await page('/', 'bob')).toMatch(/<a href="\/drafts">Drafts<\/a>/);
-    // The other looks at the discussions are one step away.
+    // The other discussion lists are one click away.
     expect(list).toMatch(/<a href="\/">All<\/a>.*<a href="\/drafts" aria-current="page">Drafts<\/a>/s);
     const form = await page('/new?draft=1', 'bob');
     for (const text of ['value="Mine"', 'Begun here</textarea>', 'value="oak, ash"']) expect(form).toContain(text);
@@ -290,7 +290,7 @@ describe('pages', () => {
     expect((await forum.as.ada.submit('/drafts/discard', { key: 'new' })).status).toBe(303);
     expect((await forum.as.bob.submit('/drafts/discard', { key: 'new' })).status).toBe(303);
     expect(await keysOf('bob')).toEqual([`reply-${id}`]);
-    // Several at once are chosen there, and the next page says how many.
+    // Several drafts can be selected at once, and the next page shows how many were discarded.
     await forum.as.bob.put('/api/drafts/new', { fields: { title: 'Anew' } });
     const rows = await page('/drafts', 'bob');
     expect(rows.match(/type="checkbox" name="keys\[\]" value="[^"]+" form="chosen"/g)).toHaveLength(2);
@@ -306,7 +306,7 @@ describe('pages', () => {
     expect(await page('/drafts', 'bob')).toContain('No drafts');
   });
 
-  test('show what was written about a discussion that is hidden now, and no way to it', async () => {
+  test('show the draft for a discussion that has become hidden, but do not link to it', async () => {
     const { id } = await forum.start('ada', 'Soon hidden');
     await put('bob', `reply-${id}`, { content: 'My own words' });
     expectStatus(await forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'staff' }), 200);
@@ -317,7 +317,7 @@ describe('pages', () => {
     await clear('bob');
   });
 
-  test('say when a draft was written, with one statement more, and nothing to guests', async () => {
+  test('contain when a draft was saved, and nothing about drafts for guests', async () => {
     const { id, number } = await forum.start('ada', 'Marked');
     const { updated_at } = expectStatus(await put('bob', `reply-${id}`, { content: 'x' }), 200).body;
     const path = `/d/${number}-marked`;
@@ -328,7 +328,7 @@ describe('pages', () => {
   });
 });
 
-test('without script a form says when its draft was kept, and discards it with all that it sends', async () => {
+test('without JavaScript, a form shows when its draft was saved, and discards it whatever else it submits', async () => {
   const { id, number } = await forum.start('ada', 'Rudder');
   const path = `/d/${number}/reply`;
   expect(await page(path, 'bob')).not.toContain('<noscript>');
@@ -345,7 +345,7 @@ test('without script a form says when its draft was kept, and discards it with a
   expect([status, headers.get('location'), await keysOf('bob')]).toEqual([303, path, []]);
 });
 
-test('a reply says which posts of its discussion its writer has begun to change, and leads there', async () => {
+test('a reply form links to its author’s unfinished edits of posts in the same discussion', async () => {
   const { id, number, postId } = await forum.start('bob', 'Tiller');
   const other = await forum.start('bob', 'Mast');
   const { post } = expectStatus(
@@ -365,7 +365,7 @@ test('a reply says which posts of its discussion its writer has begun to change,
   const both = [`/p/${post.id}/edit?draft=1`, '2', `/p/${postId}/edit?draft=1`, '1'];
   for (const path of [`/d/${number}-tiller`, `/d/${number}/reply`]) expect(await linksTo(path)).toEqual(both);
   expect(await page(both[0]!, 'bob')).toContain('Of oak</textarea>');
-  // Where a post is changed one does so already.
+  // The edit form of a post does not link to itself.
   expect(await linksTo(`/p/${postId}/edit`)).toEqual([]);
   expect(await linksTo(`/d/${number}-tiller`, 'ada')).toEqual([]);
   expectStatus(await forum.as.bob.delete(`/api/posts/${post.id}`), 200);
@@ -373,7 +373,7 @@ test('a reply says which posts of its discussion its writer has begun to change,
   await clear('bob');
 });
 
-test('with the plugin off nothing is kept, and what was is there again afterwards', async () => {
+test('no drafts are saved while the plugin is disabled, and existing ones are back once it is enabled', async () => {
   await put('bob', 'new', { content: 'Still here' });
   await forum.app.app.plugins.disable('drafts');
   expect((await forum.as.bob.get('/api/drafts')).status).toBe(404);

@@ -7,7 +7,7 @@ const ELEMENTS = ['<x-complete-emoji data-trigger=":">', '<x-emoji-picker data-w
 const read = (file = 'emoji.json'): Record<string, string> =>
   JSON.parse(readFileSync(`plugins/emoji/public/${file}`, 'utf8'));
 
-test('members are offered emoji where they write, until the plugin is off', async () => {
+test('members are offered emoji in editors until the plugin is disabled', async () => {
   const page = async (client = forum.as.ada): Promise<string> => (await client.get('/new')).text;
   const dialog = () => forum.guest.get('/api/emoji/picker');
   for (const element of ELEMENTS) {
@@ -22,7 +22,7 @@ test('members are offered emoji where they write, until the plugin is off', asyn
   for (const element of ELEMENTS) expect(await page()).toContain(element);
 });
 
-test('the dialog has a tab with a name for each kind, and the tones of skin', async () => {
+test('the dialog has a labelled tab for each group, and the skin tones', async () => {
   const { html } = (await forum.guest.get('/api/emoji/picker')).body as { html: string };
   const tabs = [...html.matchAll(/data-group="(.+?)" aria-label="(.+?)"/g)];
   expect(tabs.map(([, group]) => group)).toEqual(['recent', ...Object.keys(read())]);
@@ -30,7 +30,7 @@ test('the dialog has a tab with a name for each kind, and the tones of skin', as
   expect([...html.matchAll(/<option value="(\d)">/g)].map(([, tone]) => tone)).toEqual([...'012345']);
 });
 
-test('each emoji has a name, and each name one emoji', () => {
+test('each emoji has a name, and no name is used twice', () => {
   const lines = Object.values(read()).flatMap((text) => text.split('\n'));
   expect(lines.filter((line) => !/^\P{ASCII}*[*#\d]?\P{ASCII}+\*?(?: [a-z\d_+-]+)+$/u.test(line))).toEqual([]);
   const names = lines.flatMap((line) => line.split(' ').slice(1));
@@ -38,7 +38,7 @@ test('each emoji has a name, and each name one emoji', () => {
   expect(lines.find((line) => line.includes(' tada'))).toBe('🎉 tada');
 });
 
-test('each emoji is called something in German', () => {
+test('each emoji has a German name', () => {
   const [english, german] = [read(), read('emoji.de.json')];
   expect(Object.keys(german)).toEqual(Object.keys(english));
   for (const [kind, text] of Object.entries(german)) {

@@ -10,7 +10,7 @@ import { settled } from './settled.ts';
 const forum = useForum();
 const log = (): EventLog => forum.app.app.service(EventLog);
 
-/** The log as a caller sees it, once what has happened is in it. */
+/** The events that a client may see, once all pending ones have been logged. */
 async function visibleEvents(client: Client, query = ''): Promise<readonly LoggedEvent[]> {
   await settled(forum.app);
   return (await client.get(`/api/events?limit=100${query}`)).body.events;
@@ -27,7 +27,7 @@ const mark = async (): Promise<void> => {
 describe('the event log', () => {
   beforeAll(mark);
 
-  test('tells guests in order what happened where they may read, with the same ids and the words of integrators', async () => {
+  test('lists in order the events that guests may see, with the ids and field names of the API', async () => {
     const { id, number } = await forum.start('ada', 'Told to all');
     await settled(forum.app);
     const reply = await forum.reply('bob', id, 'A **reply**');
@@ -59,7 +59,7 @@ describe('the event log', () => {
     });
   });
 
-  test('tells of a staff category staff alone', async () => {
+  test('shows events in a staff category only to staff', async () => {
     await mark();
     await forum.start('mia', 'Between us', 'staff');
     expect(names(await visibleEvents(forum.as.mia, since()))).toEqual(['discussion.created']);
@@ -67,7 +67,7 @@ describe('the event log', () => {
       expect(await visibleEvents(client, since())).toEqual([]);
   });
 
-  test('forgets what was deleted since, and tells only which it was', async () => {
+  test('reduces content that has since been deleted to its ids', async () => {
     await mark();
     const { id, number } = await forum.start('ada', 'Short-lived words');
     const reply = await forum.reply('bob', id, 'A secret that slipped out');
@@ -86,7 +86,7 @@ describe('the event log', () => {
     }
   });
 
-  test('tells the words of today where they were edited since', async () => {
+  test('shows the current text of content that has since been edited', async () => {
     await mark();
     const { id } = await forum.start('ada', 'A name to be taken back');
     const reply = await forum.reply('bob', id, 'Call me at 555-0100');
@@ -98,7 +98,7 @@ describe('the event log', () => {
     expect(text).toMatch(/another-name/);
   });
 
-  test('hides what was moved out of sight, and shows it again when it comes back', async () => {
+  test('hides events of a discussion while it is in a category that the viewer may not see', async () => {
     await mark();
     const { id } = await forum.start('mia', 'On the move');
     expect(names(await visibleEvents(forum.as.ada, since()))).toEqual(['discussion.created']);
@@ -112,7 +112,7 @@ describe('the event log', () => {
     ]);
   });
 
-  test('tells who signed up, without their address', async () => {
+  test('lists registrations without the e-mail address', async () => {
     await mark();
     const { id } = await forum.app.app
       .service(Accounts)
@@ -124,7 +124,7 @@ describe('the event log', () => {
     ]);
   });
 
-  test('goes on page by page, also where nothing of a page is visible', async () => {
+  test('is paginated, even across pages with no visible events', async () => {
     await mark();
     for (let n = 0; n < 5; n++) await forum.start(n % 2 ? 'ada' : 'mia', `Page ${n}`, n % 2 ? 'general' : 'staff');
     await settled(forum.app);
@@ -141,7 +141,7 @@ describe('the event log', () => {
     expect(page.position).toBe((await log().bounds()).newest);
   });
 
-  test('tells little of much at once, as long as the texts are, and all of it page by page', async () => {
+  test('returns smaller pages when texts are long, without skipping events', async () => {
     const long = 'A long line of a long text.\n'.repeat(2_000);
     const posts: string[] = [];
     const { id } = await forum.start('ada', 'A discussion of long texts');
@@ -166,7 +166,7 @@ describe('the event log', () => {
     expect(seen).toBe(12);
   });
 
-  test('tells of some kinds alone, and then still where to go on', async () => {
+  test('can be filtered by event, and still returns the position to continue from', async () => {
     await mark();
     const { id } = await forum.start('ada', 'Kinds');
     await forum.reply('bob', id, 'One kind');
@@ -193,11 +193,11 @@ describe('the event log', () => {
     expect((await forum.guest.get(`/api/events?${query}`)).status).toBe(400);
   });
 
-  test('refuses a bad token, and knows the owner of a good one', async () => {
+  test('refuses an invalid token', async () => {
     expect((await forum.guest.get('/api/events', { authorization: 'Bearer parley_nothing' })).status).toBe(401);
   });
 
-  test('takes the same number of statements whatever it tells', async () => {
+  test('takes the same number of SQL statements however many events it returns', async () => {
     await settled(forum.app);
     const asked = async (limit: number): Promise<number> => {
       await forum.app.app.cache.purge(responsesTag);
@@ -208,11 +208,11 @@ describe('the event log', () => {
     expect(await asked(60)).toBe(await asked(30));
   });
 
-  test('is kept for as many days as the setting says', async () => {
+  test('keeps events for the configured number of days', async () => {
     await forum.start('ada', 'Old news');
     await settled(forum.app);
     const old = forum.app.clock.now() - 8 * 86_400_000;
-    // An id says when something was raised.
+    // An id contains the time at which the event was emitted.
     await forum.app.app.data.all(sql`update event_log set created_at = ${new Date(old)},
       id = (lpad(to_hex(${old}::bigint), 12, '0') || right(replace(id::text, '-', ''), 20))::uuid`);
     const { newest } = await log().bounds();
@@ -225,10 +225,10 @@ describe('the event log', () => {
   });
 });
 
-describe('posts that move', () => {
+describe('events of moved posts', () => {
   beforeAll(mark);
 
-  test('are told with both discussions, and with the one alone that a receiver sees', async () => {
+  test('name both discussions, or only the one that the viewer may see', async () => {
     const [from, to] = [await forum.start('ada', 'Left'), await forum.start('mia', 'Staff', 'staff')];
     const { id } = await forum.reply('bob', from.id, 'Moves');
     await mark();
@@ -251,7 +251,7 @@ describe('posts that move', () => {
     expect(await published(forum.guest)).toEqual([
       ['posts.moved', { source, discussion: null, posts: [{ id, from_number: 2, number: null }], merged: false }],
     ]);
-    // What happened to a post before is told with the place where it is now, to who sees that.
+    // Earlier events of the post show its current location, to viewers who may see it.
     const written = async (client: Client) =>
       (await visibleEvents(client)).filter(({ event, data }: any) => event === 'post.created' && data.post.id === id);
     expect(await written(forum.guest)).toEqual([]);
@@ -268,7 +268,7 @@ describe('posts that move', () => {
   });
 });
 
-describe('an action of a plugin that comes while the server runs', () => {
+describe('an action of a plugin installed while the server runs', () => {
   const spoken = defineAction<{ word: string; secret: string }>('parrot.spoken', {
     public: Type.Object({ word: Type.String() }),
   });
@@ -280,7 +280,7 @@ describe('an action of a plugin that comes while the server runs', () => {
     setup: (_services, plugin) => void (parrot = plugin),
   });
 
-  test('is logged as far as its schema lets through, for administrators alone where there is no rule', async () => {
+  test('is logged with the fields of its public schema, visible only to administrators if there is no rule', async () => {
     await mark();
     await install(forum.app, definition);
     await parrot.emit(spoken, { word: 'Polly', secret: 'cracker' });
@@ -291,7 +291,7 @@ describe('an action of a plugin that comes while the server runs', () => {
       expect(await visibleEvents(client, since())).toEqual([]);
   });
 
-  test('is logged once more after the plugin was off and on, and once however often its work is tried', async () => {
+  test('is still logged after the plugin is enabled again, and only once if its job is repeated', async () => {
     await mark();
     await forum.app.app.kernel.disable('parrot');
     await forum.app.app.kernel.enable('parrot');
@@ -306,7 +306,7 @@ describe('an action of a plugin that comes while the server runs', () => {
     expect(words.toSorted()).toEqual(['Again', 'Wake', 'Wake']);
   });
 
-  test('that does not fit its own schema is kept as failed work that says so, and holds nothing up', async () => {
+  test('that does not match its own schema is reported as a failed job, and does not block later events', async () => {
     await parrot.emit(spoken, { word: 7 as unknown as string, secret: '' });
     await parrot.emit(spoken, { word: 'After it', secret: '' });
     await expect

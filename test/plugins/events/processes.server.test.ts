@@ -38,7 +38,7 @@ const now = async (): Promise<number> => (await log(first).bounds()).newest;
 const all = (prefix: string): readonly string[] =>
   Array.from({ length: 2 * WRITERS * EACH }, (_, n) => `${prefix} ${n}`).toSorted();
 
-/** Reads from a position on, a few at a time and again and again, until so many were seen. */
+/** Reads small pages from a position on, repeatedly, until the given number of events was seen. */
 async function read(start: number, count: number): Promise<readonly string[]> {
   const words: string[] = [];
   let position = start;
@@ -52,7 +52,7 @@ async function read(start: number, count: number): Promise<readonly string[]> {
   return words;
 }
 
-/** Writers of both processes, each calling `write` with the numbers that are theirs. */
+/** Runs writers in both processes, each calling `write` with its own numbers. */
 const writeAll = (write: (process: number, n: number) => Promise<unknown>): Promise<unknown> =>
   Promise.all(
     Array.from({ length: 2 * WRITERS }, async (_, writer) => {
@@ -60,8 +60,8 @@ const writeAll = (write: (process: number, n: number) => Promise<unknown>): Prom
     }),
   );
 
-describe('two processes that write at once', () => {
-  test('let a reader by position miss nothing, however long their transactions take, and tell the watchers of both', async () => {
+describe('two processes writing concurrently', () => {
+  test('let a reader by position miss no event, and notify watchers in both, however long transactions take', async () => {
     const start = await now();
     const heard: LoggedEvent[][] = [[], []];
     const stops = [first, second].map((app, at) => log(app).watch((events) => void heard[at]!.push(...events)));
@@ -83,7 +83,7 @@ describe('two processes that write at once', () => {
     for (const stop of stops) stop();
   });
 
-  test('let a reader by position miss nothing while the log’s own transactions are slow to end', async () => {
+  test('let a reader by position miss no event when the log’s own transactions commit slowly', async () => {
     const start = await now();
     const slowly = (data: Data): Data =>
       ({
@@ -108,7 +108,7 @@ describe('two processes that write at once', () => {
     expect((await reading).toSorted()).toEqual(all('slow'));
   });
 
-  test('tell each other within milliseconds', async () => {
+  test('notify each other within milliseconds', async () => {
     const times: number[] = [];
     for (let n = 0; n < 20; n++) {
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,7 +1,7 @@
 import { expect, vi } from 'vitest';
 import type { TestForum } from 'parley-forum/testing';
 
-/** Resolves when all that was raised is in the event log. */
+/** Resolves when all emitted actions are in the event log. */
 export const settled = ({ app }: TestForum): Promise<void> =>
   vi.waitFor(
     async () => {

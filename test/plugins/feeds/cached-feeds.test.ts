@@ -10,7 +10,7 @@ const get = (path: string, headers = {}) => forum.guest.get(path, headers);
 const warm = async (paths = PATHS): Promise<void> => {
   for (const path of paths) for (let time = 0; time < 2; time++) await get(path);
 };
-/** How many statements a guest's request of these takes. */
+/** How many SQL statements it takes to serve these paths to a guest. */
 const asked = (paths = PATHS) => forum.app.statements(() => Promise.all(paths.map((path) => get(path))));
 
 beforeAll(async () => {
@@ -19,8 +19,8 @@ beforeAll(async () => {
   forum.app.clock.advance(5_000);
 });
 
-describe('a reader who has the feed already', () => {
-  test.each(PATHS)('is told so at %s, by tag and by date', async (path) => {
+describe('a conditional request', () => {
+  test.each(PATHS)('for an unchanged %s gets 304, by ETag and by date', async (path) => {
     const first = await get(path);
     const [etag, date] = [first.headers.get('etag')!, first.headers.get('last-modified')!];
     expect([etag, date]).toEqual([
@@ -43,7 +43,7 @@ describe('a reader who has the feed already', () => {
     }
   });
 
-  test('gets it when it is another by now, also within the same second', async () => {
+  test('gets the feed when it has changed, even within the same second', async () => {
     const [path] = PATHS as [string];
     for (let time = 0; time < 3; time++) {
       const { headers } = await get(path);
@@ -61,7 +61,7 @@ describe('a reader who has the feed already', () => {
     expect((await get(path, { 'if-none-match': '"other"', 'if-modified-since': date })).status).toBe(200);
   });
 
-  test('has a feed that was written anew with the same words', async () => {
+  test('gets 304 when the feed was regenerated with the same content', async () => {
     const { headers } = await get('/feed/rss');
     await forum.app.app.cache.purge(discussionCacheTags.lists);
     forum.app.clock.advance(5_000);
@@ -69,14 +69,14 @@ describe('a reader who has the feed already', () => {
     expect([answer.status, answer.headers.get('last-modified')]).toEqual([304, headers.get('last-modified')]);
   });
 
-  test('may be a member too', async () => {
+  test('from a member gets 304 as well', async () => {
     const { headers } = await forum.as.ada.get('/feed/rss');
     expect((await forum.as.ada.get('/feed/rss', { 'if-none-match': headers.get('etag')! })).status).toBe(304);
   });
 });
 
 describe('HEAD', () => {
-  test.each([...PATHS, '/rss/user/{ada}'])('of %s has the head of GET and no body', async (pattern) => {
+  test.each([...PATHS, '/rss/user/{ada}'])('of %s returns the headers of GET and no body', async (pattern) => {
     const path = pattern.replace('{ada}', forum.ids.ada);
     for (const client of [forum.guest, forum.as.ada]) {
       const [got, head] = [await client.get(path), await client.request('HEAD', path)];
@@ -88,14 +88,14 @@ describe('HEAD', () => {
   });
 });
 
-describe('cached feeds', () => {
-  test('is sent again without asking the database, whatever the query', async () => {
+describe('a cached feed', () => {
+  test('is served without querying the database, whatever the query string', async () => {
     await warm();
     expect(await asked()).toBe(0);
     expect(await asked(PATHS.map((path) => `${path}?utm_source=x&token=y`))).toBe(0);
   });
 
-  test('is made by as many statements for few discussions as for many', async () => {
+  test('takes the same number of SQL statements to build for few discussions as for many', async () => {
     const costs = async (items: number): Promise<number> => {
       await forum.app.app.settings.set({ 'feeds.items': items });
       await warm();
@@ -106,7 +106,7 @@ describe('cached feeds', () => {
     await forum.app.app.settings.set({ 'feeds.items': 20 });
   });
 
-  test('is sent compressed to whoever takes that', async () => {
+  test('is sent compressed to clients that accept it', async () => {
     await warm();
     const ask = (encoding: string): Promise<Response> =>
       fetch(`${forum.app.url}/feed/rss`, { headers: { 'accept-encoding': encoding } });
@@ -138,7 +138,7 @@ describe('cached feeds', () => {
     expect(await shown('Another name')).toEqual(everywhere);
   });
 
-  test('goes when its category is hidden', async () => {
+  test('no longer shows a category that has been hidden', async () => {
     await warm();
     const categories = forum.app.app.service(Categories);
     const general = categories.all().find(({ slug }) => slug === 'general')!;
@@ -152,7 +152,7 @@ describe('cached feeds', () => {
   });
 });
 
-test('pages of other origins may read feeds where they are named, kept or not', async () => {
+test('allowed origins may read feeds by CORS, whether they are cached or not', async () => {
   await forum.app.app.settings.set({ 'api.cors_origins': ['https://app.example'] });
   for (const path of ['/feed/rss', '/feed/rss', '/feed/rss?x=1', '/feed/rss/category/nowhere']) {
     for (const origin of ['https://app.example', 'https://evil.example']) {

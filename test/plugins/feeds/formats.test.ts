@@ -20,8 +20,8 @@ const atom = async (path = '/feed/atom') => parsed(await read(path));
 const json = async () => JSON.parse(await read('/feed/json'));
 const started: { id: string; number: number; postId: string }[] = [];
 
-describe('without a discussion', () => {
-  test('a feed is as old as the forum', async () => {
+describe('without discussions', () => {
+  test('a feed has the date of the installation', async () => {
     expect(textOf(await rss(), 'lastBuildDate')).toBe('Wed, 24 Dec 2025 18:00:00 GMT');
     expect(textOf(await atom(), 'updated')).toBe(INSTALLED);
     expect([all(await rss(), 'item'), all(await atom(), 'entry'), (await json()).items]).toEqual([[], [], []]);
@@ -53,7 +53,7 @@ describe('with discussions', () => {
     await forum.reply('bob', started[0]!.id, 'A reply');
   });
 
-  test('RSS says what it is, where it is and of when', async () => {
+  test('RSS has title, description, links, language and build date', async () => {
     const text = await read('/feed/rss');
     expect(text).toMatch(/^<\?xml version="1.0" encoding="utf-8"\?>\n<rss version="2.0"/);
     const channel = await rss();
@@ -71,7 +71,7 @@ describe('with discussions', () => {
     expect(textOf(channel, 'lastBuildDate')).toBe('Thu, 15 Jan 2026 12:00:02 GMT');
   });
 
-  test('items of RSS come newest first, whatever was replied to', async () => {
+  test('RSS items are sorted newest first, regardless of replies', async () => {
     const items = all(await rss(), 'item');
     expect(items.map((item) => textOf(item, 'guid'))).toEqual(
       started.toReversed().map(({ number }) => `${BASE}/d/${number}`),
@@ -94,7 +94,7 @@ describe('with discussions', () => {
     ]);
   });
 
-  test('Atom has ids that stay, both dates, authors and terms', async () => {
+  test('Atom has stable ids, both dates, authors and category terms', async () => {
     const feed = await atom();
     expect([feed.name, feed.attributes['xmlns']]).toEqual(['feed', 'http://www.w3.org/2005/Atom']);
     expect([textOf(feed, 'id'), textOf(feed, 'title'), textOf(feed, 'subtitle')]).toEqual([
@@ -124,7 +124,7 @@ describe('with discussions', () => {
     expect(entries.every((entry) => textOf(entry, 'content') !== '')).toBe(true);
   });
 
-  test('JSON Feed is of version 1.1', async () => {
+  test('JSON Feed uses version 1.1', async () => {
     const feed = await json();
     expect([feed.version, feed.title, feed.home_page_url, feed.feed_url]).toEqual([
       'https://jsonfeed.org/version/1.1',
@@ -145,7 +145,7 @@ describe('with discussions', () => {
     });
   });
 
-  test('a hostile title is a title, in every format', async () => {
+  test('a hostile title is escaped in every format', async () => {
     const { title } = (await forum.guest.get(`/api/discussions/${started[1]!.id}`)).body.discussion;
     const shown = title.replace('\u0007', '');
     const item = all(await rss(), 'item')[1]!;
@@ -156,7 +156,7 @@ describe('with discussions', () => {
     for (const element of [...item.elements, ...entry.elements]) expect(element.name).not.toBe('script');
   });
 
-  test('texts are whole, with full addresses', async () => {
+  test('content is complete, with absolute URLs', async () => {
     const html = textOf(all(await rss(), 'item')[1]!, 'content:encoded');
     expect(html).toContain(`<a href="${BASE}/d/1">this</a>`);
     expect(html).toContain('href="https://elsewhere.example/x?a=1&amp;b=2"');
@@ -168,7 +168,7 @@ describe('with discussions', () => {
     ]);
   });
 
-  test('footnotes lead to the page on which they stand, and every size of a picture has its full address', async () => {
+  test('footnotes link to the page they are on, and every size of an image has an absolute URL', async () => {
     const { data } = forum.app.app;
     const { id, postId } = await forum.start('ada', 'With notes');
     await forum.as.ada.put(`/api/posts/${postId}`, { content: 'So it is[^1].\n\n[^1]: Or not.' });
@@ -184,7 +184,7 @@ describe('with discussions', () => {
     await forum.as.ada.delete(`/api/discussions/${id}`);
   });
 
-  test('another title changes neither id nor place, and a deleted discussion is gone', async () => {
+  test('a new title changes neither id nor order, and a deleted discussion disappears', async () => {
     await forum.as.ada.put(`/api/discussions/${started[0]!.id}`, { title: 'Renamed' });
     const items = all(await rss(), 'item');
     expect([textOf(items[2]!, 'title'), textOf(items[2]!, 'guid')]).toEqual([
@@ -200,7 +200,7 @@ describe('with discussions', () => {
   test.each([
     ['rss', 'item'],
     ['atom', 'entry'],
-  ])('parts of the forum have feeds in %s, each of its own discussions', async (format, name) => {
+  ])('categories, members and tags have their own feeds in %s', async (format, name) => {
     const tag = (await forum.guest.get('/api/tags')).body.tags[0];
     const other = await forum.start('bob', 'Elsewhere', 'help');
     const titles = async (path: string): Promise<readonly string[]> => {
@@ -221,7 +221,7 @@ describe('with discussions', () => {
     ['/feed/rss/category/general', 'General "A" & <B> · Tea & <Ships>', '/c/general'],
     ['/rss/user/{ada}', 'Discussions by ada · Tea & <Ships>', '/u/ada'],
     ['/rss/tag/{tag}', 'Tag ropes <&> "knots" · Tea & <Ships>', '/t/ropes-knots'],
-  ])('%s says what it is about', async (path, title, page) => {
+  ])('%s has the title and link of its subject', async (path, title, page) => {
     const tag = (await forum.guest.get('/api/tags')).body.tags[0];
     const address = path.replace('{ada}', forum.ids.ada).replace('{tag}', tag.id);
     const channel = await rss(address);
@@ -229,7 +229,7 @@ describe('with discussions', () => {
     expect(one(channel, 'atom:link').attributes['href']).toBe(BASE + address);
   });
 
-  test('a setting says how many discussions there are', async () => {
+  test('a setting limits the number of discussions', async () => {
     await forum.app.app.settings.set({ 'feeds.items': 1 });
     expect([all(await rss(), 'item').length, all(await atom(), 'entry').length, (await json()).items.length]).toEqual([
       1, 1, 1,

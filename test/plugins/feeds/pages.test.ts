@@ -5,7 +5,7 @@ const forum = useForum({ 'site.name': 'Tea & <Ships>' });
 let tag: string;
 
 const page = async (path: string): Promise<string> => (await forum.guest.get(path)).text;
-/** Address and media type of each feed that the head of a page names. */
+/** URL, media type and title of each feed linked in the head of a page. */
 const named = async (path: string) =>
   [...(await page(path)).matchAll(/<link rel="alternate" type="([^"]*)" title="([^"]*)" href="([^"]*)">/g)].map(
     ([, type, title, href]) => [href, type, title],
@@ -21,7 +21,7 @@ beforeAll(async () => {
   tag = expectStatus(answer, 201).body.discussion.tags[0].id;
 });
 
-test('the front page names the feeds of everything, in its head and in its footer', async () => {
+test('the front page links the feeds of all discussions in its head and footer', async () => {
   expect(await named('/')).toEqual([
     ['/feed/rss', 'application/rss+xml', 'Tea &amp; &lt;Ships&gt; (RSS)'],
     ['/feed/atom', 'application/atom+xml', 'Tea &amp; &lt;Ships&gt; (Atom)'],
@@ -37,7 +37,7 @@ test.each([
   ['/u/ada', (kind: string) => `/${kind}/user/${forum.ids.ada}`, 'ada'],
   ['/u/ada/posts', (kind: string) => `/${kind}/user/${forum.ids.ada}`, 'ada'],
   ['/t/ropes', (kind: string) => `/${kind}/tag/${tag}`, 'Ropes'],
-])('%s names its own feeds, and they are there', async (path, href, title) => {
+])('%s links its own feeds, and they exist', async (path, href, title) => {
   expect(await named(path)).toEqual([
     [href('rss'), 'application/rss+xml', `${title} (RSS)`],
     [href('atom'), 'application/atom+xml', `${title} (Atom)`],
@@ -45,11 +45,11 @@ test.each([
   for (const kind of ['rss', 'atom']) expect((await forum.guest.get(href(kind))).text).toContain('First');
 });
 
-test.each(['/login', '/categories', '/tags', '/d/1-first'])('%s names none', async (path) => {
+test.each(['/login', '/categories', '/tags', '/d/1-first'])('%s links no feed', async (path) => {
   expect(await named(path)).toEqual([]);
 });
 
-test('without the plugin no page names a feed, and there is none', async () => {
+test('while the plugin is disabled, no page links a feed, and feeds return 404', async () => {
   await forum.app.app.plugins.disable('feeds');
   expect(await named('/c/general')).toEqual([]);
   expect((await forum.guest.get('/feed/rss')).status).toBe(404);

@@ -1,11 +1,11 @@
 import { createRequire } from 'node:module';
 
-/** An element as the strict parser beneath the library reads it. */
+/** An element as read by the strict parser that the library uses. */
 export interface Element {
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
   readonly elements: readonly Element[];
-  /** Of this element alone. */
+  /** Excluding child elements. */
   readonly text: string;
 }
 
@@ -21,7 +21,7 @@ const { xml2js } = createRequire(import.meta.resolve('feed'))('xml-js') as {
   xml2js(xml: string): { readonly elements: readonly Node[] };
 };
 
-/** The document's root. Throws for what is not well-formed, also for what the parser would let pass. */
+/** The document's root. Throws if it is not well-formed, even where the parser is lenient. */
 export function parsed(xml: string): Element {
   // oxlint-disable-next-line no-control-regex
   const forbidden = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]|[\uD800-\uDBFF](?![\uDC00-\uDFFF])/.exec(xml);
@@ -48,7 +48,7 @@ export function one(element: Element, name: string): Element {
   return found[0]!;
 }
 export const textOf = (element: Element, name: string): string => one(element, name).text;
-/** What the text says when it is read as HTML. */
+/** The plain text of an HTML string. */
 export const plainOf = (html: string): string =>
   html
     .replace(/<[^>]*>/g, '')

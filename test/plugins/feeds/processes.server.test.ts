@@ -23,7 +23,7 @@ afterAll(async () => {
   await first?.[Symbol.asyncDispose]();
 });
 
-test('what one process kept is gone before the other has answered a write', async () => {
+test('feeds cached by one process are purged before the other responds to a write', async () => {
   const reader = second.client();
   const kept = async (): Promise<void> => {
     for (let time = 0; time < 2; time++) await Promise.all(PATHS.map((path) => reader.get(path)));

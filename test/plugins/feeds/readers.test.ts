@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 describe('a guest', () => {
   test.each([...PATHS, '/feed/rss/category/general', '/rss/user/{mia}', '/atom/user/{ada}'])(
-    'reads at %s what everybody may read',
+    'gets only public discussions at %s',
     async (path) => {
       const answer = await forum.guest.get(path.replace('{mia}', forum.ids.mia).replace('{ada}', forum.ids.ada));
       expect([answer.status, answer.text.includes('Among staff'), answer.headers.get('cache-control')]).toEqual([
@@ -54,7 +54,7 @@ describe('a guest', () => {
     '/feed/json/category/general',
     '/rss',
     '/json/user/{ada}',
-  ])('%s is nowhere', async (path) => {
+  ])('gets 404 for %s', async (path) => {
     const { category } = (await forum.guest.get('/api/categories/general')).body;
     const answer = await forum.guest.get(
       path.replace('{general}', category.id).replace('{ada}', forum.ids.ada).replace('{tag}', tag),
@@ -62,7 +62,7 @@ describe('a guest', () => {
     expect(answer.status).toBe(404);
   });
 
-  test('what may not be seen is refused in the words for what is not there', async () => {
+  test('gets the same response for a hidden category as for a missing one', async () => {
     const words = async (slug: string) => ({
       ...(await forum.guest.get(`/feed/rss/category/${slug}`)).body,
       request_id: '',
@@ -70,7 +70,7 @@ describe('a guest', () => {
     expect(await words('staff')).toEqual(await words('nowhere'));
   });
 
-  test('nothing but reading is answered', async () => {
+  test('gets 405 for POST and 204 for OPTIONS', async () => {
     const answer = await forum.guest.post('/feed/rss', {});
     expect([answer.status, answer.headers.get('allow'), answer.body.success]).toEqual([
       405,
@@ -81,7 +81,7 @@ describe('a guest', () => {
   });
 });
 
-describe('whoever may see more', () => {
+describe('a logged-in reader', () => {
   const seen = async (client: Client, headers = {}) => {
     const answers = await Promise.all(
       [...PATHS, '/feed/rss/category/staff', `/rss/user/${forum.ids.mia}`, `/rss/tag/${tag}`].map((path) =>
@@ -97,22 +97,22 @@ describe('whoever may see more', () => {
   };
   const ALL = Array.from({ length: 6 }, () => [200, true, 'private, no-store', null]);
 
-  test('gets it by session, and nobody else gets the same bytes', async () => {
+  test('gets a hidden category by session, without guests getting the same response', async () => {
     expect(await seen(forum.as.mia)).toEqual(ALL);
     expect((await seen(forum.guest)).map(([, found]) => found)).toEqual([false, false, false, false, false, false]);
   });
 
-  test('gets it by bearer token', async () => {
+  test('gets a hidden category by bearer token', async () => {
     expect(await seen(forum.app.client(), { authorization: `Bearer ${token}` })).toEqual(ALL);
   });
 
-  test('by session, sees only their own part', async () => {
+  test('gets only what they may see', async () => {
     expect((await forum.as.ada.get('/feed/rss')).text).not.toContain('Among staff');
     expect((await forum.as.ada.get('/feed/rss/category/staff')).status).toBe(404);
     expect((await forum.as.bad.get('/feed/rss')).text).toContain('For everybody');
   });
 
-  test('nobody sees what was deleted', async () => {
+  test('gets no deleted discussions, nor do guests', async () => {
     const { id } = await forum.start('bob', 'Soon gone');
     await forum.as.bob.delete(`/api/discussions/${id}`);
     for (const client of [forum.guest, forum.as.bob, forum.as.mia, forum.as.root])
@@ -120,9 +120,9 @@ describe('whoever may see more', () => {
   });
 });
 
-describe('who asks', () => {
+describe('authentication', () => {
   test.each(['Bearer', 'Bearer nonsense', `Bearer parley_${'x'.repeat(43)}`])(
-    'is not known by "%s"',
+    'fails with 401 for "%s"',
     async (authorization) => {
       for (const client of [forum.guest, forum.as.mia]) {
         const answer = await client.get('/feed/rss', { authorization });
@@ -136,19 +136,19 @@ describe('who asks', () => {
     },
   );
 
-  test('is a guest with credentials of another kind, and with a cookie of no session', async () => {
+  test('treats other schemes and cookies without a session as a guest', async () => {
     const plain = (await forum.guest.get('/feed/rss')).text;
     expect((await forum.guest.get('/feed/rss', { authorization: 'Basic YTpi' })).text).toBe(plain);
     const answer = await forum.app.client().get('/feed/rss', { cookie: 'parley.sid=s%3Anothing.here' });
     expect([answer.status, answer.text]).toEqual([200, plain]);
   });
 
-  test('is not asked for by a parameter: it is ignored', async () => {
+  test('ignores a token in the query string', async () => {
     const answer = await forum.guest.get(`/feed/rss?token=${token}`);
     expect([answer.status, answer.text]).toEqual([200, (await forum.guest.get('/feed/rss')).text]);
   });
 
-  test('keeps no session alive by it, and sets no cookie', async () => {
+  test('neither extends the session nor sets a cookie', async () => {
     forum.app.clock.advance(50 * 60_000);
     expect((await forum.as.bob.get('/feed/rss')).headers.getSetCookie()).toEqual([]);
     forum.app.clock.advance(20 * 60_000);
@@ -156,7 +156,7 @@ describe('who asks', () => {
   });
 });
 
-test('answers are protected, and tell nobody where they were read', async () => {
+test('responses have security headers, and links from them send no referrer', async () => {
   for (const path of ['/feed/rss', '/feed/nowhere']) {
     const { headers } = await forum.guest.get(path);
     expect([

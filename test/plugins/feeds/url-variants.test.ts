@@ -84,7 +84,7 @@ const headers = (): Record<string, string> => ({
   ...(random.once(10) && { host: 'elsewhere.example' }),
   ...(random.once(8) && { accept: 'text/html' }),
 });
-/** Where no feed answers, a page says so, which is not looked at here. */
+/** Excludes the body of the error pages shown where there is no feed. */
 const shown = ({ status, headers: { etag, vary, ...rest }, body }: Got): unknown => [
   status,
   etag,
@@ -96,7 +96,7 @@ const shown = ({ status, headers: { etag, vary, ...rest }, body }: Got): unknown
 ];
 
 test(
-  'a feed that was kept is byte for byte the one made anew, however its address is spelled and whoever asks',
+  'a cached feed is byte for byte the same as a fresh one, for every URL variant and caller',
   { timeout: FULL ? 1_200_000 : 120_000 },
   async () => {
     const { wrong, succeeded } = await compareCached({

@@ -6,13 +6,13 @@ const forum = useForum();
 const DAY = 86_400_000;
 const PLUGIN = 'first-steps';
 
-/** How many it takes to answer ada, once all is warm but this page. */
+/** The number of SQL statements for a request by ada when everything but this page is cached. */
 async function statementsOf(path: string): Promise<number> {
   await forum.as.ada.get('/');
   return forum.app.statements(() => forum.as.ada.get(path));
 }
 
-/** What the front page proposes to somebody: the steps, with a check before those that are done. */
+/** The steps shown on the front page, with a check mark before completed ones. */
 async function steps(name: Name | 'guest'): Promise<readonly string[]> {
   const { text } = expectStatus(await (name === 'guest' ? forum.guest : forum.as[name]).get('/'), 200);
   const panel = /<section class="panel first-steps"[^]*?<\/section>/.exec(text)?.[0] ?? '';
@@ -22,7 +22,7 @@ async function steps(name: Name | 'guest'): Promise<readonly string[]> {
   });
 }
 
-test('new members see what to begin with, and what they have done of it, until all is done', async () => {
+test('new members see the first steps, and which of them are done, until all are done', async () => {
   expect(await steps('guest')).toEqual([]);
   expect(await steps('bob')).toEqual([
     'Introduce yourself',
@@ -37,7 +37,7 @@ test('new members see what to begin with, and what they have done of it, until a
   expect(await steps('bob')).toEqual([]);
 });
 
-test('who puts them away sees them no more, on no device', async () => {
+test('members who hide the steps no longer see them on any device', async () => {
   expect(await steps('mia')).not.toEqual([]);
   expect((await forum.guest.post('/first-steps/hide', {}, { accept: 'application/json' })).status).toBe(401);
   for (let time = 0; time < 2; time++) expect((await forum.as.mia.submit('/first-steps/hide', {})).status).toBe(303);
@@ -45,14 +45,14 @@ test('who puts them away sees them no more, on no device', async () => {
   expect(await steps('ada')).not.toEqual([]);
 });
 
-test('they are gone after the days that are set, and cost no statement then', async () => {
+test('the steps disappear after the configured number of days, and then cost no SQL statement', async () => {
   const settings = forum.app.app.service(Settings);
   await settings.set({ 'first-steps.days': 0 });
   expect(await steps('ada')).toEqual([]);
   await settings.set({ 'first-steps.days': 14 });
   expect(await steps('ada')).not.toEqual([]);
   forum.app.clock.advance(15 * DAY);
-  // Pages that were kept for minutes are made anew.
+  // Changing the setting purges pages that are cached for minutes.
   await settings.set({ 'first-steps.days': 15 });
   await forum.as.ada.login('ada', PASSWORD);
   expect(await steps('ada')).toEqual([]);
