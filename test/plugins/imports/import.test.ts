@@ -20,7 +20,7 @@ let folder: string;
 beforeAll(async () => void (folder = await mkdtemp(join(tmpdir(), 'parley-import-'))));
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Runs the command on a file of these lines and resolves to what it printed, but for the path of the file. */
+/** Runs the command on a file of these lines and resolves to its output without the path of the file. */
 async function bring(lines: readonly (object | string)[], ...words: readonly string[]): Promise<readonly string[]> {
   const path = join(folder, 'forum.jsonl');
   await writeFile(path, lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'));
@@ -69,12 +69,12 @@ const hidden = { kind: 'discussion', id: 'x', title: 'Among us', category: 7, po
 const FILE = [...MEMBERS, ...CATEGORIES, caulking, hidden];
 
 describe('the command import', () => {
-  test('only looks through the file when asked to', async () => {
+  test('only checks the file with --check', async () => {
     expect(await bring(FILE, '--check')).toEqual(['3 members, 2 categories, 2 discussions with 4 posts']);
     expect((await forum.guest.get('/api/discussions')).body.discussions).toEqual([]);
   });
 
-  test('brings members, categories and discussions, with what belongs to posts', async () => {
+  test('imports members, categories and discussions, with all details of posts', async () => {
     expect(await bring(FILE)).toEqual([
       '3 members, 2 categories, 2 discussions with 4 posts',
       '2 discussions with 4 posts are new here.',
@@ -108,7 +108,7 @@ describe('the command import', () => {
     expect(forum.happened).toEqual([]);
   });
 
-  test('brings nothing twice, and what is new in the file besides', async () => {
+  test('imports nothing twice, but does import what is new in the file', async () => {
     const later = { kind: 'discussion', id: 9, title: 'Later', category: 'boats', posts: [post('2', 'Well?', 9)] };
     expect((await bring(FILE)).at(-1)).toBe(
       '0 discussions with 0 posts are new here; 2 discussions of these ids came before.',
@@ -123,7 +123,7 @@ describe('the command import', () => {
     expect(users.map(({ username }: { username: string }) => username).toSorted()).toEqual(['ada', 'ada-2']);
   });
 
-  test('is refused at its beginning while another import runs, and not once that is done', async () => {
+  test('is refused immediately while another import runs, but not once that one is done', async () => {
     const path = join(folder, 'twice.jsonl');
     await writeFile(path, FILE.map((line) => JSON.stringify(line)).join('\n'));
     const started = [0, 1].map(() => runCommand(forum.app.app, ['import', path], console));
@@ -142,7 +142,7 @@ describe('the command import', () => {
       'line 2: Juergen@old.example is another member’s',
       [MEMBERS[0]!, { ...MEMBERS[0], id: 8, email: 'Juergen@old.example' }],
     ],
-  ])('refuses a file and says “%s”', async (problem, lines) => {
+  ])('refuses a file with the error “%s”', async (problem, lines) => {
     await expect(bring([lines].flat())).rejects.toThrow('nothing was written');
     expect(printed[0]).toContain(problem);
   });
@@ -166,7 +166,7 @@ describe('the command import', () => {
       'more than one post is the accepted answer',
       { id: 5, posts: [1, 2].map((day) => post(1, 'Yes', day, { accepted: true })) },
     ],
-  ])('writes nothing of a file with a discussion of which “%s”', async (problem, changes) => {
+  ])('writes nothing if a discussion has the error “%s”', async (problem, changes) => {
     const before = (await forum.guest.get('/api/discussions')).body.count;
     await expect(bring([...FILE, { ...caulking, ...changes }])).rejects.toThrow('nothing was written');
     expect(printed).toEqual([expect.stringContaining(`line ${FILE.length + 1}: ${problem}`)]);
@@ -178,7 +178,7 @@ describe('the command import', () => {
     ['posts.0.content is required', { posts: [post(1, '\u200B', 1)] }],
     ['title is required', { title: '\u2067' }],
     ['posts.0.created_at is before 1970', { posts: [{ ...post(1, 'x', 1), created_at: '1969-12-31T23:59:59Z' }] }],
-  ])('writes nothing of a file with a text or time of which “%s”', async (problem, changes) => {
+  ])('writes nothing if a text or time has the error “%s”', async (problem, changes) => {
     const at = [...MEMBERS, ...CATEGORIES, { ...caulking, id: 'odd', ...changes }];
     await expect(bring(at)).rejects.toThrow('nothing was written');
     expect(printed).toEqual([expect.stringContaining(`line ${at.length}: ${problem}`)]);
@@ -199,12 +199,12 @@ describe('the command import', () => {
       'the category general is here already, for more to read than “staff”; give it another slug',
       { kind: 'category', id: 1, name: 'General', view: 'staff' },
     ],
-  ])('brings no category of which “%s”', async (problem, ...lines) => {
+  ])('imports no category with the error “%s”', async (problem, ...lines) => {
     await expect(bring(lines)).rejects.toThrow('nothing was written');
     expect(printed).toEqual([`line ${lines.length}: ${problem}`]);
   });
 
-  test('fits names to the rules: none is another’s, also an inactive one’s, nor the staff’s', async () => {
+  test('adapts names to the rules: none belongs to another member, even an inactive one, or to staff', async () => {
     const accounts = forum.app.app.kernel.service(Accounts)!;
     const { id } = (await accounts.findByIdentifier('ada'))!;
     await accounts.setStatus(id, 'disabled');
@@ -223,7 +223,7 @@ describe('the command import', () => {
     expect(await named('chief@old.example')).toMatchObject({ username: 'Admin-2', displayName: null });
   });
 
-  test('stores texts as those that are written here, and those with odd line ends whole', async () => {
+  test('normalizes texts like those written on the forum, and keeps those with unusual line endings whole', async () => {
     const content = 'One\u2028two\r\nthree\u0001.';
     const line = JSON.stringify({
       ...hidden,
@@ -239,7 +239,7 @@ describe('the command import', () => {
     expect(posts).toMatchObject([{ content: 'One\u2028two\nthree.' }]);
   });
 
-  test('fits tags to the rules: one with a comma stays one, and what cannot be seen is left out', async () => {
+  test('adapts tags to the rules: one with a comma stays one, and invisible characters are dropped', async () => {
     const tags = ['salt, fresh', '1,5 m', 'tar\u0007red', 'Tarred', ' , ', 'a\tb'];
     const [member, , , category] = FILE;
     await bring([
@@ -257,7 +257,7 @@ describe('the command import', () => {
   test.each([
     ['UTF-16', Buffer.from(`\uFEFF${JSON.stringify(MEMBERS[0])}`, 'utf16le')],
     ['Latin-1', Buffer.from(JSON.stringify(MEMBERS[0]), 'latin1')],
-  ])('says that a file in %s is not UTF-8', async (_, bytes) => {
+  ])('reports that a file in %s is not UTF-8', async (_, bytes) => {
     const path = join(folder, 'encoded.jsonl');
     await writeFile(path, bytes);
     await expect(runCommand(forum.app.app, ['import', path], console)).rejects.toThrow(
@@ -265,7 +265,7 @@ describe('the command import', () => {
     );
   });
 
-  test('says that a file cannot be read', async () => {
+  test('reports that a file cannot be read', async () => {
     await expect(runCommand(forum.app.app, ['import', join(folder, 'none.jsonl')], console)).rejects.toThrow(
       'none.jsonl cannot be read',
     );
@@ -300,7 +300,7 @@ const DISCOURSE = `
   insert into tags values (1, 'rope');
   insert into topic_tags values (10, 1);`;
 
-test('what the statements for Discourse write is brought', async () => {
+test('the output of the SQL statements for Discourse can be imported', async () => {
   const { data } = forum.app.app;
   const statements = await readFile(new URL('../../../docs/examples/discourse.sql', import.meta.url), 'utf8');
   const lines: object[] = [];

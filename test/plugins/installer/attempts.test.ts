@@ -9,7 +9,7 @@ import { readEnvironment } from '../../../config/environment.ts';
 import { ConnectionTests } from '../../../plugins/installer/wizard/connection-tests.ts';
 import { openSite, PASSWORD, type Site } from './site.ts';
 
-/** Several forums begin, and beside a database server an embedded one is made from nothing. */
+/** Several forums start, and an embedded database is created from scratch even if there is a database server. */
 const LONG = 120_000;
 /** How long a forum may take to open after its installation. */
 const SOON = { timeout: 20_000 };
@@ -19,7 +19,7 @@ const opened = async (site: Site): Promise<void> => {
 
 describe('demo content', () => {
   test(
-    'is written while the server goes on, and pages show how far it is',
+    'is written while the server keeps running, and a page shows the progress',
     async () => {
       const { promise, resolve } = Promise.withResolvers<void>();
       await using site = await openSite({
@@ -40,7 +40,7 @@ describe('demo content', () => {
       expect((await site.client().get('/readyz')).status).toBe(200);
       expect((await own.client.get('/install/site')).headers.get('location')).toBe('/install/progress');
       expect((await other.client.get('/install/progress')).status).toBe(403);
-      // However long it takes, the greeting waits for the end.
+      // However long it takes, the welcome notice is kept until the end.
       expect(headers.getSetCookie()).toEqual([expect.stringMatching(/^notice=\S+; Max-Age=60; Path=\/;.* HttpOnly/)]);
       resolve();
       await opened(site);
@@ -51,7 +51,7 @@ describe('demo content', () => {
   );
 
   test(
-    'that breaks off can be begun again, with another password too',
+    'can be started again after a failure, even with another password',
     async () => {
       let rounds = 0;
       const fill = async (progress: Progress): Promise<void> => {
@@ -77,7 +77,7 @@ describe('demo content', () => {
 });
 
 describe('a configuration file in the data directory', () => {
-  test('that says there is a forum closes the installer, whatever the database says', async () => {
+  test('that says a forum is installed closes the installer, whatever is in the database', async () => {
     await using first = await openSite();
     const file = join(first.folder, 'config.json');
     await first.running.close();
@@ -100,7 +100,7 @@ describe('a configuration file in the data directory', () => {
     expect((await site.client().get('/')).headers.get('location')).toBe('/install');
   });
 
-  test('names database and Redis where no variable does; what cannot be read is told at the start', async () => {
+  test('applies where no environment variable is set, and is reported at startup if it is invalid', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'parley-test-'));
     const file = join(folder, 'config.json');
     const read = (variables: Readonly<Record<string, string>> = {}) =>
@@ -149,11 +149,11 @@ describe('a configuration file in the data directory', () => {
   });
 });
 
-describe('a test of a connection', () => {
+describe('a connection test', () => {
   const words = (key: string, values: object = {}): string => `${key} ${JSON.stringify(values)}`;
   const found = { version: '17.2', missing: [], writable: true, installed: false };
 
-  test('says in words what keeps an address from being used, and stops waiting in time', async () => {
+  test('explains why an address cannot be used, and times out', async () => {
     const fail = async (error: unknown): Promise<never> => {
       throw error;
     };
@@ -187,7 +187,7 @@ describe('a test of a connection', () => {
     });
   });
 
-  test('looks at what is needed of a database', async () => {
+  test('checks the requirements for a database', async () => {
     const look = async (report: object) => {
       const probes = new ConnectionTests({
         text: words,
@@ -207,7 +207,7 @@ describe('a test of a connection', () => {
   });
 
   test(
-    'is a button beside the address, never what Enter in a field does; what was typed stays, without its password',
+    'has its own button, is never triggered by Enter, and keeps the input without its passwords',
     async () => {
       await using site = await openSite({ embedded: true });
       const { client, send } = await site.invited();
@@ -259,7 +259,7 @@ describe('a test of a connection', () => {
   );
 
   test(
-    'of an address beside the embedded database asks which of the two was meant, and keeps it',
+    'with an address but the embedded database selected asks which is meant, and keeps the address',
     async () => {
       await using site = await openSite({ embedded: true });
       const { client, send } = await site.invited();
@@ -283,7 +283,7 @@ describe('a test of a connection', () => {
       for (const value of kept) expect(redis.text).toContain(value);
       const chosen = await send('services', { ...typed, database: 'server', redis_url: '', test: 'database' });
       expect(chosen.text).toContain('Nothing listens at 127.0.0.1:1');
-      // Before any step after it: the address was never taken for the answer.
+      // Later steps cannot be reached yet: the address was never accepted.
       expect((await client.get('/install/administrator')).headers.get('location')).toBe('/install/services');
       expect((await send('services', { ...typed, database_url: '', redis_url: '' })).status).toBe(303);
     },

@@ -30,7 +30,7 @@ const install = (...more: string[]): Promise<void> =>
   );
 
 describe('installing from the command line', () => {
-  test('makes an administrator who can log in, and gives the forum its name', async () => {
+  test('creates an administrator who can log in, and sets the name of the forum', async () => {
     expect(site.app.service(Installer).installed).toBe(false);
     await install('--site-name', 'The Quay');
     expect(site.app.service(Installer).installed).toBe(true);
@@ -40,7 +40,7 @@ describe('installing from the command line', () => {
     expect(lines).toEqual(['Installed. Start with "npm start", then log in as ada at http://forum.test/login']);
   });
 
-  test('is done once: a second time changes nothing and says so', async () => {
+  test('works only once: a second attempt fails and changes nothing', async () => {
     await install();
     await expect(
       runCommand(
@@ -52,7 +52,7 @@ describe('installing from the command line', () => {
     expect(await site.app.service(Accounts).findByIdentifier('eve')).toBeUndefined();
   });
 
-  test('a password that the policy refuses is named, and the next attempt goes through', async () => {
+  test('reports a password that violates the policy, and the next attempt succeeds', async () => {
     const attempt = runCommand(
       site.app,
       ['install', '--admin-username', 'ada', '--admin-email', 'ada@example.org', '--admin-password', 'short'],
@@ -63,14 +63,14 @@ describe('installing from the command line', () => {
     await install();
   });
 
-  test('an attempt that broke off after the administrator was made is taken up with the new password', async () => {
+  test('resumes an attempt that failed after the administrator was created, with the new password', async () => {
     await site.app.service(Accounts).create({ username: 'ada', email: 'ada@example.org', password: 'Another-boat 8' });
     await install();
     await site.client().login('ada', PASSWORD);
     expect(await site.app.service(Accounts).findByIdentifier('ada')).toMatchObject({ groupId: 'admin' });
   });
 
-  test('without the demonstration switched on, --demo says what to do', async () => {
+  test('explains with --demo what to do if the demo plugin is disabled', async () => {
     await site.app.plugins.disable('demo');
     await expect(install('--demo')).rejects.toThrow('put "demo" into config/forum.ts and switch it on');
   });

@@ -11,11 +11,11 @@ import { openSite, PASSWORD } from './site.ts';
 const SOON = { timeout: 30_000 };
 const REDIS = process.env['TEST_REDIS_URL'] ?? '';
 
-/** Two programs begin on an embedded database from nothing here. */
+/** Two processes create an embedded database from scratch here. */
 const LONG = 240_000;
 
 test(
-  'a server that is chosen in the browser is gone over to by itself, on the same port',
+  'the process switches to a database server chosen in the browser, on the same port',
   async () => {
     const place = await makeTestPlace(migrated());
     const database = place.url!;
@@ -73,7 +73,7 @@ test(
 );
 
 test(
-  'of two processes on one database one installs, the other is told and serves the same forum',
+  'of two processes on one database, one installs; the other gets 409 and serves the same forum',
   async () => {
     const place = await makeTestPlace(migrated());
     const other = await mkdtemp(join(tmpdir(), 'parley-test-'));

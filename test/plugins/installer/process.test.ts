@@ -29,7 +29,7 @@ describe('the program as npm start runs it', () => {
   }
 
   test(
-    'killed while it installs, it begins anew with another link, and the second time goes through',
+    'starts over with a new link after being killed during the installation, which then succeeds',
     async () => {
       const { ready, install, client } = await start();
       const link = linkIn(server!);
@@ -49,7 +49,7 @@ describe('the program as npm start runs it', () => {
     LONG,
   );
 
-  test('without an installer, as in safe mode, it says how to install and stops', async () => {
+  test('prints how to install and stops when there is no installer, as in safe mode', async () => {
     await expect(openSite({ variables: { SAFE_MODE: '1' } })).rejects.toThrow(
       'Nothing is installed here yet. Install with\n\n  npm run parley -- install',
     );

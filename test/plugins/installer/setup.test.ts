@@ -13,12 +13,12 @@ const tokenIn = ({ text }: Answer): string => /_csrf" value="([^"]+)/.exec(text)
 const wrong = ({ text }: Answer): readonly string[] =>
   [...text.matchAll(/id="p-[^"]*">([^<]*)/g)].map(([, message]) => message ?? '');
 
-describe('a server on which nothing is installed', () => {
+describe('a server without an installation', () => {
   let site: Site;
   beforeAll(async () => void (site = await openSite()));
   afterAll(() => site?.[Symbol.asyncDispose]());
 
-  test('prints one link, and leads every page to the installer', async () => {
+  test('prints one link, and redirects every page to the installer', async () => {
     expect(site.printed).toHaveLength(1);
     expect(site.link).toMatch(/^\/install\?token=[A-Za-z0-9_-]{43}$/);
     for (const path of ['/', '/d/1', '/login', '/admin', '/installed', '/assets/x.css']) {
@@ -35,7 +35,7 @@ describe('a server on which nothing is installed', () => {
     ).toBe(302);
   });
 
-  test('tells programs to come later, and says that it is well', async () => {
+  test('returns 503 with Retry-After from the API, and passes its health checks', async () => {
     for (const method of ['GET', 'POST']) {
       const { status, headers, body } = await site.client().request(method, '/api/discussions');
       expect([status, headers.get('retry-after')]).toEqual([503, '30']);
@@ -53,7 +53,7 @@ describe('a server on which nothing is installed', () => {
     expect((await site.client().get('/readyz')).body).toMatchObject({ success: true, checks: { database: 'ok' } });
   });
 
-  test('without the right link the installer says where it is, and nothing else', async () => {
+  test('shows only where to find the link if the right one is missing', async () => {
     const wrongLinks = ['/install?token=x', `/install?token=${'a'.repeat(43)}`];
     for (const path of [
       '/install',
@@ -76,7 +76,7 @@ describe('a server on which nothing is installed', () => {
     );
   });
 
-  test('pages of the installer may not be framed, keep the link to themselves and load nothing but their style', async () => {
+  test('serves installer pages that cannot be framed, send no referrer and load only their stylesheet', async () => {
     const { client } = await site.invited();
     for (const path of ['/install', '/install/site', '/install/nothing', '/install/style.css']) {
       const { headers } = await client.get(path);
@@ -94,7 +94,7 @@ describe('a server on which nothing is installed', () => {
     expect((await client.get('/install/site')).text).not.toMatch(/<script|<style| style=| on[a-z]+=/);
   });
 
-  test('the link lets in and leaves the address bar; its cookie is no other page’s', async () => {
+  test('opens the installer by the link, redirects to a URL without it, and scopes the cookie to the installer', async () => {
     const client = site.client();
     const { status, headers } = await client.get(site.link);
     expect([status, headers.get('location')]).toEqual([303, '/install/site']);
@@ -106,7 +106,7 @@ describe('a server on which nothing is installed', () => {
     expect(again.headers.getSetCookie()).toEqual([]);
   });
 
-  test('a form needs its own browser’s token, and comes back with what was typed', async () => {
+  test('refuses a form without its own browser’s token, and keeps the input', async () => {
     const [own, other] = [await site.invited(), await site.invited()];
     const token = tokenIn(await other.client.get('/install/site'));
     for (const foreign of ['', token]) {
@@ -118,7 +118,7 @@ describe('a server on which nothing is installed', () => {
     }
   });
 
-  test('the steps come in their order', async () => {
+  test('enforces the order of the steps', async () => {
     await using site = await openSite();
     const { client, send } = await site.invited();
     expect((await client.get('/install/administrator')).headers.get('location')).toBe('/install/site');
@@ -129,13 +129,13 @@ describe('a server on which nothing is installed', () => {
     expect((await client.get('/install/site')).text).toContain('value="The Quay"');
   });
 
-  test('a forum needs a name', async () => {
+  test('requires a name for the forum', async () => {
     const { send } = await site.invited();
     const answer = await send('site', { site_name: '' });
     expect([answer.status, wrong(answer)]).toEqual([400, [expect.stringContaining('is required')]]);
   });
 
-  test('a password that the policy refuses is named; name and address stay, passwords do not', async () => {
+  test('reports a password that violates the policy, and keeps name and address but no passwords', async () => {
     await using site = await openSite();
     const { client, ready, install } = await site.invited();
     await ready();
@@ -157,7 +157,7 @@ describe('a server on which nothing is installed', () => {
 });
 
 describe('the link', () => {
-  test('stays what it is however often it is opened, and while forms are refused', async () => {
+  test('stays valid however often it is opened, and when forms are refused', async () => {
     await using site = await openSite();
     const browsers = [await site.invited(), await site.invited(), await site.invited()];
     expect((await browsers[0]!.send('site', { site_name: '' })).status).toBe(400);
@@ -165,7 +165,7 @@ describe('the link', () => {
     expect((await site.client().get(site.link)).status).toBe(303);
   });
 
-  test('is the first browser’s that sends a step; all others are told that it was used', async () => {
+  test('belongs to the first browser that submits a step; all others see that it was used', async () => {
     await using site = await openSite();
     const [first, second] = [await site.invited(), await site.invited()];
     const token = tokenIn(await second.client.get('/install/site'));
@@ -191,7 +191,7 @@ describe('the link', () => {
     expect(site.running.app!.settings.get('site.name')).toBe('The Quay');
   });
 
-  test('goes to one of several that send a step at once', async () => {
+  test('belongs to only one of several browsers that submit a step at once', async () => {
     await using site = await openSite();
     const browsers = await Promise.all([0, 1, 2].map(() => site.invited()));
     const tokens = await Promise.all(browsers.map(async ({ client }) => tokenIn(await client.get('/install/site'))));
@@ -203,7 +203,7 @@ describe('the link', () => {
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([303, 403, 403]);
   });
 
-  test('of a server that was started again is another one, and begins from nothing', async () => {
+  test('changes when the server restarts, and the installation starts over', async () => {
     const place = await makeTestPlace(migrated());
     try {
       await using before = await openSite({ place });
@@ -221,7 +221,7 @@ describe('the link', () => {
 });
 
 describe('installing in a browser', () => {
-  test('makes the forum, which runs at once, and ends the installer for good', async () => {
+  test('creates the forum, which runs immediately, and closes the installer for good', async () => {
     await using site = await openSite();
     const { client, ready, install } = await site.invited();
     await ready();
@@ -255,7 +255,7 @@ describe('installing in a browser', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
-  test('takes a time zone that there is and a language that is installed, else the defaults', async () => {
+  test('falls back to the defaults for an unknown time zone or a language that is not installed', async () => {
     await using site = await openSite();
     const { ready, send, install } = await site.invited();
     await ready();
@@ -264,7 +264,7 @@ describe('installing in a browser', () => {
     expect(['site.locale', 'site.timezone'].map((key) => site.running.app!.settings.get(key))).toEqual(['en', 'UTC']);
   });
 
-  test('is done once where the last step is sent twice at once, and the second is told', async () => {
+  test('happens once if the last step is submitted twice at once; the second gets 409', async () => {
     await using site = await openSite();
     const { ready, install } = await site.invited();
     await ready();
@@ -281,7 +281,7 @@ describe('installing in a browser', () => {
     expect(made.filter(Boolean)).toHaveLength(1);
   });
 
-  test('ends with a greeting on the login page, once, in the browser that did it', async () => {
+  test('ends with a welcome notice on the login page, shown once and only in the same browser', async () => {
     await using site = await openSite();
     const { client, ready, install } = await site.invited();
     await ready();
@@ -289,14 +289,14 @@ describe('installing in a browser', () => {
     const greeting = 'Your forum is ready. Log in as ada.';
     expect((await client.get('/login')).text).toContain(greeting);
     expect((await client.get('/login')).text).not.toContain(greeting);
-    // Nobody is greeted by an address.
+    // The notice cannot be triggered by a URL.
     for (const query of ['?notice=Buy+ropes', '?ready=1&username=Buy+ropes', '?installed']) {
       const { text } = await site.client().get(`/login${query}`);
       expect([text.includes('Buy ropes'), text.includes('is ready')]).toEqual([false, false]);
     }
   });
 
-  test('a shell beside the server may install as well: the forum opens and the link is dead', async () => {
+  test('ends when the forum is installed from the command line: the forum opens and the link is invalid', async () => {
     await using site = await openSite();
     const console = {
       terminal: false,

@@ -21,7 +21,7 @@ export interface Site extends AsyncDisposable {
   readonly running: ServerProcess;
   readonly url: string;
   readonly folder: string;
-  /** What the operator was shown, without the log. */
+  /** What was printed for the operator, without the log. */
   readonly printed: readonly string[];
   /** The set-up link without the site's origin. */
   readonly link: string;
@@ -33,11 +33,11 @@ export interface Site extends AsyncDisposable {
 export interface SiteOptions {
   /** An earlier site's data, which stays when this one ends. */
   readonly place?: TestPlace;
-  /** No variable says where the data are to lie, so the installer asks. */
+  /** No variable configures the database, so the installer asks for it. */
   readonly embedded?: boolean;
-  /** Over those of the test's place; an empty text unsets one. */
+  /** Override those of the test's place; an empty string unsets one. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** In place of the demonstration's content. */
+  /** Replaces the demo content. */
   readonly fill?: (progress: Progress) => Promise<void>;
 }
 
@@ -113,12 +113,12 @@ async function pluginsWith(fill: SiteOptions['fill']): Promise<readonly Plugin[]
   return [...loaded.filter(({ id }) => id !== 'demo'), content];
 }
 
-/** The steps of the installer as a browser without script goes through them. */
+/** The steps of the installer as performed by a browser without JavaScript. */
 export interface Installing {
   readonly client: Client;
   /** Sends a step's form, with the token of its page. */
   send(step: string, form: Readonly<Record<string, string>>): ReturnType<Client['request']>;
-  /** Up to the last step, with what the forms come filled with. */
+  /** Completes all steps before the last with their default values. */
   ready(services?: Readonly<Record<string, string>>): Promise<void>;
   /** The last step. */
   install(more?: Readonly<Record<string, string>>): ReturnType<Client['request']>;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ipKey } from '../../../plugins/limits/ip-key.ts';
 
-describe('what a rate limit counts', () => {
+describe('the rate limit key', () => {
   it.each([
     ['198.51.100.1', '198.51.100.1'],
     ['::ffff:198.51.100.1', '198.51.100.1'],

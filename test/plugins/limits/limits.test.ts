@@ -42,7 +42,7 @@ describe.each(places)('a bucket counted $place', ({ open }) => {
   });
   afterEach(() => close());
 
-  it('lets through as many as its limit and refuses the next', async () => {
+  it('allows as many uses as its limit and refuses the next', async () => {
     const answers = [];
     for (let n = 0; n < 4; n++) answers.push(await limits.consume(bucket, 'ada', 3));
     expect(answers.map(({ allowed, remaining, limit }) => [allowed, remaining, limit])).toEqual([
@@ -53,7 +53,7 @@ describe.each(places)('a bucket counted $place', ({ open }) => {
     ]);
   });
 
-  it('refuses with 429, and says the same seconds in its message and in Retry-After', async () => {
+  it('refuses with 429, and with the same seconds in the message and in Retry-After', async () => {
     assertAllowed(await limits.consume(bucket, 'ada', 1), () => 'never said');
     const refused = await limits.consume(bucket, 'ada', 1);
     let error: unknown;
@@ -70,19 +70,19 @@ describe.each(places)('a bucket counted $place', ({ open }) => {
     expect((error as HttpError).message).toBe(`wait ${(error as HttpError).headers['Retry-After']} s`);
   });
 
-  it('says at least one second, even of a bucket that is full again by now', () => {
+  it('reports at least one second, even if the bucket has already been reset', () => {
     const past = { limit: 1, remaining: 0, resetAt: Date.now() - 5_000, allowed: false };
     expect(() => assertAllowed(past, (seconds) => `wait ${seconds} s`)).toThrow('wait 1 s');
   });
 
-  it('counts each key and each bucket by itself', async () => {
+  it('counts each key and each bucket separately', async () => {
     await limits.consume(bucket, 'ada', 1);
     expect((await limits.consume(bucket, 'bell', 1)).allowed).toBe(true);
     expect((await limits.consume({ name: 'other', window: 60 }, 'ada', 1)).allowed).toBe(true);
     expect((await limits.consume(bucket, 'ada', 1)).allowed).toBe(false);
   });
 
-  it('can be looked at without taking, and reset', async () => {
+  it('can be peeked at without consuming, and reset', async () => {
     expect(await limits.peek(bucket, 'ada', 2)).toMatchObject({ allowed: true, remaining: 2 });
     await limits.consume(bucket, 'ada', 2);
     await limits.consume(bucket, 'ada', 2);
@@ -91,19 +91,19 @@ describe.each(places)('a bucket counted $place', ({ open }) => {
     expect(await limits.peek(bucket, 'ada', 2)).toMatchObject({ allowed: true, remaining: 2 });
   });
 
-  it('obeys a changed limit at once', async () => {
+  it('applies a changed limit immediately', async () => {
     for (let n = 0; n < 3; n++) await limits.consume(bucket, 'ada', 3);
     expect((await limits.consume(bucket, 'ada', 5)).allowed).toBe(true);
   });
 
-  it('counts exactly when all come at once', async () => {
+  it('counts exactly under concurrent use', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => limits.consume(bucket, 'ada', 20)));
     expect(answers.filter(({ allowed }) => allowed)).toHaveLength(20);
   });
 });
 
-describe('counting without waiting', () => {
-  it('shares its count with the bucket’s other methods', async () => {
+describe('consuming synchronously', () => {
+  it('shares the count with the other methods', async () => {
     const limits = new LimitsService({ redis: undefined, log });
     expect(limits.consumeNow(bucket, 'ada', 2)).toMatchObject({ allowed: true, remaining: 1 });
     expect(await limits.consume(bucket, 'ada', 2)).toMatchObject({ allowed: true, remaining: 0 });
@@ -111,7 +111,7 @@ describe('counting without waiting', () => {
   });
 });
 
-describe('while Redis is away', () => {
+describe('while Redis is unavailable', () => {
   // Nothing listens on this port.
   const redis = new Redis('redis://127.0.0.1:1', {
     lazyConnect: true,
@@ -121,13 +121,13 @@ describe('while Redis is away', () => {
   redis.on('error', () => undefined);
   const limits = new LimitsService({ redis, log });
 
-  it('this process counts', async () => {
+  it('the process counts by itself', async () => {
     expect((await limits.consume(bucket, 'ada', 1)).allowed).toBe(true);
     expect((await limits.consume(bucket, 'ada', 1)).allowed).toBe(false);
     expect(limits.consumeNow(bucket, 'ada', 1)).toBeUndefined();
   });
 
-  it('a bucket that fails closed refuses, and says when to come back', async () => {
+  it('a bucket that fails closed refuses with 503 and Retry-After', async () => {
     const closed = { ...bucket, name: 'login', failClosed: true };
     const refusal = { status: 503, headers: { 'Retry-After': '30' } };
     await expect(limits.peek(closed, 'ada', 10)).rejects.toMatchObject(refusal);

@@ -16,7 +16,7 @@ const DAY = 86_400_000;
 const FETCH = 'link-previews/job:fetch';
 const RENEW = 'link-previews/job:renew';
 
-/** Until no page is to be fetched any more. */
+/** Resolves when no fetch is pending. */
 const settled = (): Promise<void> =>
   vi.waitFor(
     async () => {
@@ -41,18 +41,18 @@ interface Written {
   readonly discussionId: string;
   readonly postId: string;
 }
-/** A reply with this text in a discussion of its own, when everything it links to was fetched. */
+/** Writes a reply with this text in a new discussion and waits until everything it links to has been fetched. */
 async function write(content: string): Promise<Written> {
   const { id, number } = await forum.start('ada', 'About a link');
   const { id: postId } = await forum.reply('ada', id, content);
   await settled();
   return { number, discussionId: id, postId };
 }
-/** The titles of the cards that this text makes. */
+/** The titles of the cards shown for this text. */
 const titlesOf = async (content: string): Promise<readonly string[]> =>
   titlesIn(await shown((await write(content)).number));
 const set = (values: Readonly<Record<string, unknown>>): Promise<unknown> => forum.app.app.settings.set(values);
-/** After so many days what is due then has been fetched again; who writes has logged in again. */
+/** Advances the clock by some days, logs the authors in again and fetches what is due. */
 async function later(days: number): Promise<void> {
   forum.app.clock.advance(days * DAY);
   for (const name of ['ada', 'bob'] as const) await forum.as[name].login(name, PASSWORD);
@@ -66,8 +66,8 @@ afterEach(() =>
   set({ 'link-previews.enabled': true, 'link-previews.excluded_hosts': [], 'link-previews.most': 10_000 }),
 );
 
-describe('a link that stands alone', () => {
-  test('is a card with what its page says of itself, and the host in the words of nobody else', async () => {
+describe('a link in a paragraph of its own', () => {
+  test('is shown as a card with the metadata of its page and the actual host', async () => {
     outside.pages.set(
       '/bees',
       page(`<title>Old</title><meta property="og:title" content="Bees &amp; hives">
@@ -84,7 +84,7 @@ describe('a link that stands alone', () => {
     expect(await shown(number, 'bob')).toContain(card);
   });
 
-  test('is a plain link until its page was fetched, and the page that was cached before is made anew', async () => {
+  test('is a plain link until its page has been fetched, even where the page is cached', async () => {
     outside.pages.set('/late', titled('Late'));
     await set({ 'link-previews.enabled': false });
     const { number } = await write(outside.url('/late'));
@@ -97,7 +97,7 @@ describe('a link that stands alone', () => {
     expect(titlesIn(await shown(number))).toEqual(['Late']);
   });
 
-  test('is fetched once, however often it is written, and five of a post are shown', async () => {
+  test('is fetched once however often it is posted, and five cards are shown per post', async () => {
     const paths = ['/1', '/2', '/3', '/4', '/5', '/6'];
     for (const path of paths) outside.pages.set(path, titled(`Page ${path}`));
     const all = paths.map((path) => outside.url(path)).join('\n\n');
@@ -106,7 +106,7 @@ describe('a link that stands alone', () => {
     expect(outside.asked.toSorted()).toEqual(paths.slice(0, 5));
   });
 
-  test('under words, in a sentence, a quotation, a list or code stays as it was written', async () => {
+  test('is the only one that gets a card: not with link text, in a sentence, quotation, list or code', async () => {
     outside.pages.set('/in', titled('In'));
     const url = outside.url('/in');
     for (const content of [
@@ -122,7 +122,7 @@ describe('a link that stands alone', () => {
     expect(outside.asked).toEqual([]);
   });
 
-  test('takes its card along when it is edited away, and the API has the text alone', async () => {
+  test('loses its card when it is edited out, and has no card in the API', async () => {
     outside.pages.set('/gone', titled('Gone'));
     const { number, postId } = await write(outside.url('/gone'));
     expect(titlesIn(await shown(number))).toEqual(['Gone']);
@@ -136,12 +136,12 @@ describe('a link that stands alone', () => {
 });
 
 test.each(['http://[', 'http://a.example:99999/', `https://a.example/${'é'.repeat(1_000)}`])(
-  'a link that is no URL, or too long to be kept, stays as it is: %s',
+  'a link that is not a valid URL, or too long to store, stays unchanged: %s',
   (url) => expect(loneLinks(`<p dir="auto"><a href="${url}" rel="nofollow">${url}</a></p>`)).toEqual([]),
 );
 
-describe('what a page says', () => {
-  test('is text, whatever it is', async () => {
+describe('the metadata of a page', () => {
+  test('is always shown as plain text', async () => {
     outside.pages.set(
       '/evil',
       page(`<meta property="og:title" content="&lt;script&gt;alert(1)&lt;/script&gt;&quot; onload=&quot;x">
@@ -156,7 +156,7 @@ describe('what a page says', () => {
     expect(card).toContain('&lt;img src=x onerror=alert(1)&gt; dnim');
   });
 
-  test('is read from as much as a head has, so that no page holds the forum up', async () => {
+  test('is read from a limited part of the page, so that no page blocks the forum', async () => {
     const deep = `${'<div>'.repeat(52_000)}${'</x>'.repeat(65_000)}`;
     const hostile = [deep, '<b>'.repeat(170_000), '<svg><title>'.repeat(43_000), '<table><tr><td>'.repeat(34_000)];
     hostile.forEach((rest, at) => outside.pages.set(`/heavy-${at}`, titled(`Heavy ${at}`, rest)));
@@ -168,7 +168,7 @@ describe('what a page says', () => {
     expect(delay.max / 1e6).toBeLessThan(500);
   });
 
-  test('is cut, and read in the character set of the page', async () => {
+  test('is truncated, and decoded in the character set of the page', async () => {
     outside.pages.set('/long', titled('word '.repeat(100)));
     outside.pages.set('/latin', {
       headers: { 'content-type': 'text/html' },
@@ -181,8 +181,8 @@ describe('what a page says', () => {
   });
 });
 
-describe('a picture', () => {
-  test('is made anew, small, and comes from this site alone', async () => {
+describe('a preview image', () => {
+  test('is re-encoded as a thumbnail and served only from this site', async () => {
     outside.pages.set('/pictured', titled('Pictured', '<meta property="og:image" content="/big.png">'));
     outside.pages.set('/big.png', {
       headers: { 'content-type': 'image/png' },
@@ -218,7 +218,7 @@ describe('a picture', () => {
   });
 });
 
-describe('a page is left alone', () => {
+describe('no card is shown for a page', () => {
   test.each(['127.0.0.2', 'localhost', '[::1]', '0.0.0.0', '169.254.169.254', '10.0.0.1'])(
     'at the private address %s',
     async (host) => {
@@ -228,7 +228,7 @@ describe('a page is left alone', () => {
     },
   );
 
-  test('that redirects to a private address, or without end', async () => {
+  test('that redirects to a private address or endlessly', async () => {
     outside.pages.set('/away', { status: 302, headers: { location: outside.url('/inside', '127.0.0.2') } });
     outside.pages.set('/inside', titled('Secret'));
     outside.pages.set('/loop', { status: 301, headers: { location: '/loop' } });
@@ -238,7 +238,7 @@ describe('a page is left alone', () => {
     expect(outside.asked.filter((path) => path === '/loop')).toHaveLength(4);
   });
 
-  test('but not one that redirects to a page', async () => {
+  test('but one is shown if it redirects to a public page', async () => {
     outside.pages.set('/short', { status: 302, headers: { location: '/whole' } });
     outside.pages.set('/whole', titled('Whole'));
     expect(await titlesOf(outside.url('/short'))).toEqual(['Whole']);
@@ -266,7 +266,7 @@ describe('a page is left alone', () => {
     expect(performance.now() - start).toBeLessThan(15_000);
   });
 
-  test('of a host that is excluded, also where a card was shown before', async () => {
+  test('on an excluded host, even if its card was shown before', async () => {
     outside.pages.set('/excluded', titled('Excluded'));
     const { number } = await write(outside.url('/excluded'));
     expect(titlesIn(await shown(number))).toEqual(['Excluded']);
@@ -277,7 +277,7 @@ describe('a page is left alone', () => {
     expect(outside.asked).toEqual(['/excluded']);
   });
 
-  test('of a host that is excluded, also behind a redirect and as the picture of another one', async () => {
+  test('on an excluded host, even behind a redirect or as the image of another page', async () => {
     await set({ 'link-previews.excluded_hosts': ['127.0.0.3'] });
     outside.pages.set('/leads', { status: 302, headers: { location: outside.url('/there', '127.0.0.3') } });
     const there = outside.url('/there.png', '127.0.0.3');
@@ -294,11 +294,11 @@ describe('a page is left alone', () => {
     ['xn--mnchen-3ya.example', 'München.example', true],
     ['b-a.example', 'a.example', false],
     ['a.example', 'sub.a.example', false],
-  ])('of %s where %s is excluded: %s', (host, excluded, left) => expect(isBelow(host, excluded)).toBe(left));
+  ])('on %s if %s is excluded: %s', (host, excluded, left) => expect(isBelow(host, excluded)).toBe(left));
 });
 
-describe('in time', () => {
-  test('a page is fetched again, and its card says what it says by then', async () => {
+describe('over time', () => {
+  test('a page is fetched again, and its card is updated', async () => {
     outside.pages.set('/news', titled('Monday'));
     const { number } = await write(outside.url('/news'));
     await later(29);
@@ -311,7 +311,7 @@ describe('in time', () => {
     expect(cardsIn(await shown(number))).toEqual([]);
   });
 
-  test('what is in a deleted discussion is there again with it, though the plugin was off in between', async () => {
+  test('a card in a deleted discussion is back once that is restored, even if the plugin was disabled meanwhile', async () => {
     outside.pages.set('/back', titled('Comes back'));
     const { number, discussionId, postId } = await write(outside.url('/back'));
     await forum.as.mia.login('mia', PASSWORD);
@@ -342,7 +342,7 @@ describe('in time', () => {
     expect(uses).toEqual([{ visible: true }]);
   });
 
-  test('what is only in deleted discussions is asked for no more, until one is restored', async () => {
+  test('a page linked only in deleted discussions is not fetched again until one is restored', async () => {
     outside.pages.set('/gone', titled('Before'));
     const { number, discussionId } = await write(outside.url('/gone'));
     await forum.as.mia.login('mia', PASSWORD);
@@ -357,7 +357,7 @@ describe('in time', () => {
     expect(titlesIn(await shown(number))).toEqual(['After']);
   });
 
-  test('what a post shows that moved away is asked for, though the discussion that it left is deleted', async () => {
+  test('a page linked in a moved post is still fetched again if the original discussion is deleted', async () => {
     outside.pages.set('/moved', titled('Before'));
     const { discussionId, postId } = await write(outside.url('/moved'));
     await forum.as.mia.login('mia', PASSWORD);
@@ -371,7 +371,7 @@ describe('in time', () => {
     expect(titlesIn(await shown(discussion.number))).toEqual(['After']);
   });
 
-  test('one that failed is asked again after a day, then after two', async () => {
+  test('a failed fetch is retried after one day, then after two', async () => {
     const asked = (): number => outside.asked.filter((path) => path === '/shy').length;
     const { number } = await write(outside.url('/shy'));
     await write(outside.url('/shy'));
@@ -386,7 +386,7 @@ describe('in time', () => {
     expect(titlesIn(await shown(number))).toEqual(['Here']);
   });
 
-  test('the oldest beyond the most are given up, and their links are plain', async () => {
+  test('the oldest previews beyond the limit are removed, and their links become plain', async () => {
     outside.pages.set('/first', titled('First'));
     const { number } = await write(outside.url('/first'));
     forum.app.clock.advance(1_000);
@@ -398,7 +398,7 @@ describe('in time', () => {
     expect(cardsIn(await shown(number))).toEqual([]);
   });
 
-  test('hundreds that no post has go after a day, and the oldest beyond the most with them; the others stay', async () => {
+  test('hundreds of unused previews are removed after a day, as are the oldest beyond the limit; others stay', async () => {
     const store = (kind: string, days: number): Promise<unknown> =>
       forum.app.app.data.all(sql`insert into link_preview (id, url, created_at, due_at)
         select gen_random_uuid(), 'https://' || ${kind}::text || '.example/' || n, at, at + interval '1 year'
@@ -421,7 +421,7 @@ describe('in time', () => {
 });
 
 test.runIf(onServer)(
-  'a card that no post had stays where a post with it is written while it would be removed',
+  'an unused preview is kept if a post that links to its page is written during its removal',
   async () => {
     outside.pages.set('/again', titled('Again'));
     const { postId } = await write(outside.url('/again'));
@@ -452,7 +452,7 @@ test.runIf(onServer)(
   },
 );
 
-test('nothing is fetched or shown while previews are off', async () => {
+test('nothing is fetched or shown while previews are disabled', async () => {
   outside.pages.set('/off', titled('Off'));
   const { number } = await write(outside.url('/off'));
   expect(titlesIn(await shown(number))).toEqual(['Off']);
@@ -463,7 +463,7 @@ test('nothing is fetched or shown while previews are off', async () => {
   expect(outside.asked).toEqual(['/off']);
 });
 
-test('a page costs no statement more for its cards once it was shown, and one the first time, however many they are', async () => {
+test('cards cost a page no extra SQL statement once it was shown, and a constant number the first time', async () => {
   const withLinks = async (posts: number): Promise<number> => {
     const { id, number } = await forum.start('ada', 'Many links');
     for (let post = 0; post < posts; post++) {
@@ -486,7 +486,7 @@ test('a page costs no statement more for its cards once it was shown, and one th
   expect(await leastOf(() => firstTime(many))).toBe(await leastOf(() => firstTime(few)));
 });
 
-test('what is more than the pages of a minute waits', async () => {
+test('fetches beyond the rate limit are postponed', async () => {
   outside.pages.set('/patient', titled('Patient'));
   await set({ 'link-previews.rate_limit': 1 });
   const { id } = await forum.start('ada', 'Too many');

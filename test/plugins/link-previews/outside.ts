@@ -2,18 +2,18 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 
-/** What a page of the outside answers with; a function is called for each request, and `undefined` never answers. */
+/** The response of a page on the outside server. */
 export interface OutsidePage {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
 }
-/** Another server, which this machine plays. */
+/** Another server, simulated on this machine; a page that is `undefined` never responds. */
 export interface Outside {
   /** The URL of a path, under an address of this machine. */
   url(path: string, host?: string): string;
   readonly pages: Map<string, OutsidePage | undefined>;
-  /** Paths that were asked for, in order. */
+  /** Requested paths, in order. */
   readonly asked: string[];
 }
 
@@ -26,7 +26,7 @@ export const page = (head: string, headers: Readonly<Record<string, string>> = {
 export const titled = (title: string, more = ''): OutsidePage =>
   page(`<title>${title}</title><meta name="description" content="All about ${title}">${more}`);
 
-/** Other servers on all addresses of this machine; each test begins with none of their pages. */
+/** Starts a server on all addresses of this machine; each test starts without pages. */
 export function useOutside(): Outside {
   const pages = new Map<string, OutsidePage | undefined>();
   const asked: string[] = [];

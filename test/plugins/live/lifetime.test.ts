@@ -11,7 +11,7 @@ let forum: TestForum;
 let ada: Client;
 let adaId: string;
 
-// Signs of life come every 25 s: here time passes when a test says so.
+// Heartbeats are sent every 25 s; with fake timers, tests decide when.
 beforeAll(async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   forum = await startForum();
@@ -26,7 +26,7 @@ afterAll(async () => {
   await forum?.[Symbol.asyncDispose]();
 });
 
-// What happened before is not what a test hears.
+// Streams of a test must not receive earlier events.
 beforeEach(() => settled(forum));
 const beat = (): Promise<unknown> => vi.advanceTimersByTimeAsync(25_000);
 const start = async (title: string): Promise<void> => {
@@ -34,7 +34,7 @@ const start = async (title: string): Promise<void> => {
 };
 
 describe('a stream', () => {
-  test('gives a sign of life every 25 s, with how far the log was told', async () => {
+  test('sends a heartbeat every 25 s, with its position in the log', async () => {
     await using stream = await listen(forum, undefined);
     await start('Told');
     await stream.until(1);
@@ -46,7 +46,7 @@ describe('a stream', () => {
     expect(stream.last).toBe(last);
   });
 
-  test('ends soon after its member has logged out, and goes on for others', async () => {
+  test('ends soon after its member logs out, while others stay open', async () => {
     const elsewhere = forum.client();
     await elsewhere.login('ada', PASSWORD);
     await using loggedOut = await listen(forum, elsewhere);
@@ -57,7 +57,7 @@ describe('a stream', () => {
     expect([stays.ended, loggedOut.retry]).toEqual([false, 2_000]);
   });
 
-  test('is told at once that its session was ended, and ends; others of its member go on', async () => {
+  test('is notified and closed immediately when its session ends; others of the member stay open', async () => {
     const [elsewhere, revoked] = [forum.client(), forum.client()];
     for (const client of [elsewhere, revoked]) await client.login('ada', PASSWORD);
     await using over = await listen(forum, elsewhere);
@@ -72,13 +72,13 @@ describe('a stream', () => {
     await ada.submit('/settings/security/sessions/revoke-others');
     await expect.poll(() => [ended.ended, deaf.ended]).toEqual([true, true]);
     expect([signalsOf(ended), signalsOf(deaf), signalsOf(stays)]).toEqual([['session.ended'], [], []]);
-    // The session goes on under other ids by now, and so does its stream.
+    // The session has new ids by now, and its stream stays open.
     await beat();
     await expect.poll(() => stays.beats).toBeGreaterThan(0);
     expect(stays.ended).toBe(false);
   });
 
-  test('of a page tells nobody but the member that the page is for', async () => {
+  test('of a page serves only the member that the page was rendered for', async () => {
     await using other = await listen(forum, undefined, `?viewer=${adaId}`);
     await expect.poll(() => other.ended).toBe(true);
     expect(other.signals.map(({ event }) => event)).toEqual(['session.ended']);
@@ -88,7 +88,7 @@ describe('a stream', () => {
     expect(own.signals).toEqual([]);
   });
 
-  test('tells a page once that those which are sent now are of another version', async () => {
+  test('notifies a page once when the version of pages has changed', async () => {
     const version = async (): Promise<string> => /data-query="version=([\w-]+)/.exec((await ada.get('/')).text)![1]!;
     await using same = await listen(forum, ada, `?version=${await version()}`);
     await using old = await listen(forum, ada, '?version=old');
@@ -108,7 +108,7 @@ describe('a stream', () => {
     }
   });
 
-  test('ends when a password changes, with the next thing that happens', async () => {
+  test('ends on the next event after a password change', async () => {
     const elsewhere = forum.client();
     await elsewhere.login('ada', PASSWORD);
     await using stream = await listen(forum, elsewhere);
@@ -120,7 +120,7 @@ describe('a stream', () => {
     expect(stream.heard).toEqual([]);
   });
 
-  test('does not keep a session alive that nobody uses', async () => {
+  test('does not keep an idle session alive', async () => {
     const idle = forum.client();
     await idle.login('ada', 'Other-Sailing-42');
     forum.clock.advance(3_000_000);
@@ -132,7 +132,7 @@ describe('a stream', () => {
     await ada.login('ada', 'Other-Sailing-42');
   });
 
-  test('tells nothing more of a category from the moment it is closed to its reader', async () => {
+  test('sends no events of a category while its reader has no access to it', async () => {
     await using stream = await listen(forum, undefined);
     const categories = forum.app.service(Categories);
     const general = categories.all().find(({ slug }) => slug === 'general')!;
@@ -148,7 +148,7 @@ describe('a stream', () => {
     expect(stream.heard.map(({ data }) => data.data.discussion.title)).toEqual(['Open', 'Open again']);
   });
 
-  test('follows the rights of a group as they change', async () => {
+  test('follows changes to the permissions of a group', async () => {
     const access = forum.app.service(Access);
     const group = await access.saveGroup({ name: 'Crew', level: 'moderator' });
     await forum.app
@@ -176,7 +176,7 @@ describe('a stream', () => {
 });
 
 describe('when the plugin', () => {
-  test('restarts, streams end, say when to come back, and go on where they were', async () => {
+  test('restarts, streams end with a retry delay and resume where they were', async () => {
     await using stream = await listen(forum, ada);
     const restarting = forum.app.kernel.restart('live');
     await expect.poll(() => stream.ended).toBe(true);
@@ -188,7 +188,7 @@ describe('when the plugin', () => {
     expect(again.heard[0]!.data.data.discussion.title).toBe('Meanwhile');
   });
 
-  test('is switched off, streams end and the address is gone, while the pages go on', async () => {
+  test('is disabled, streams end and the endpoint returns 404, while pages keep working', async () => {
     await using stream = await listen(forum, ada);
     await forum.app.kernel.disable('live');
     await expect.poll(() => stream.ended).toBe(true);
@@ -200,7 +200,7 @@ describe('when the plugin', () => {
 });
 
 describe('pages', () => {
-  test('open a stream for members, and for guests where the setting says so', async () => {
+  test('open a stream for members, and for guests if the setting allows it', async () => {
     const guest = forum.client();
     expect((await ada.get('/')).text).toMatch(
       /<x-live data-eager data-events="[^"]*post\.created[^"]*" data-query="[^"]+"><\/x-live>/,
@@ -211,7 +211,7 @@ describe('pages', () => {
   });
 });
 
-test('a server that stops ends its streams first, so that it does not wait for them', async () => {
+test('a server that shuts down ends its streams first, so that it does not wait for them', async () => {
   vi.useRealTimers();
   const stopping = await startForum();
   const streams = await Promise.all(Array.from({ length: 5 }, () => listen(stopping, undefined)));

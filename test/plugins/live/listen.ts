@@ -2,30 +2,30 @@ import { expect, vi } from 'vitest';
 import type { Client, TestForum } from 'parley-forum/testing';
 
 interface Heard {
-  /** `message` where the stream names none. */
+  /** `message` if the stream names none. */
   readonly event: string;
   readonly id: string | undefined;
   readonly data: any;
 }
 
-/** An open stream as a program reads it. */
+/** An open stream as read by a client. */
 export interface Listener extends AsyncDisposable {
   readonly status: number;
   readonly headers: Headers;
-  /** What has a place in the log. */
+  /** Events, which have a position in the log. */
   readonly heard: readonly Heard[];
-  /** What was told now or never. */
+  /** Signals, which have no position in the log. */
   readonly signals: readonly Heard[];
-  /** Position after which a new stream would go on. */
+  /** The position after which a new stream would resume. */
   readonly last: string;
   /** The last `retry:`. */
   readonly retry: number | undefined;
-  /** How many signs of life there were. */
+  /** The number of heartbeats received. */
   readonly beats: number;
   /** True once the server has ended it. */
   readonly ended: boolean;
   names(): readonly string[];
-  /** Waits until this was heard. */
+  /** Waits until at least this many events were received. */
   until(count: number): Promise<void>;
   close(): void;
 }

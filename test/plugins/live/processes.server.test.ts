@@ -44,7 +44,7 @@ const start = async (title: string): Promise<void> =>
   void (await as.ada.post('/api/discussions', { title, content: 'Words', category_id: 'general' }));
 
 describe('a stream of one process', () => {
-  test('is told of what happens in another, and a reader may go on in either', async () => {
+  test('sends events of another process, and a reader may resume in either', async () => {
     await using here = await listen(first, as.bob);
     const there = await listen(second, as.bob);
     await start('Across');
@@ -58,18 +58,18 @@ describe('a stream of one process', () => {
     expect(again.heard).toEqual(here.heard.slice(1));
   });
 
-  test('hears the signals of another', async () => {
+  test('sends signals of another process', async () => {
     await using everybody = await listen(second, undefined);
     await using own = await listen(second, as.bob);
     first.app.service(Live).send('bell', { for: 'bob' }, ids.bob);
     first.app.service(Live).send('bell', { for: 'all' });
-    // In whichever order they come.
+    // In any order.
     await expect.poll(() => own.signals).toHaveLength(2);
     expect(own.signals.map(({ data }) => data)).toEqual(expect.arrayContaining([{ for: 'bob' }, { for: 'all' }]));
     await expect.poll(() => everybody.signals.map(({ data }) => data)).toEqual([{ for: 'all' }]);
   });
 
-  test('tells nothing more to a member whom another process has shut out', async () => {
+  test('sends nothing more to a member whom another process has disabled', async () => {
     await using stream = await listen(second, as.bob);
     await using guest = await listen(second, undefined);
     await first.app.service(Accounts).setStatus(ids.bob, 'disabled');

@@ -9,7 +9,7 @@ import { listen, type Listener } from './listen.ts';
 const forum = useForum();
 const asked: (string | undefined)[] = [];
 const live = (): Live => forum.app.app.service(Live);
-/** The bells alone: presence tells of who comes and goes whenever it happens. */
+/** Only the bells: presence sends signals of its own at any time. */
 const bells = ({ signals: heard }: Listener): Listener['signals'] =>
   heard.filter(({ event }) => event.endsWith('bell'));
 
@@ -39,7 +39,7 @@ beforeAll(() =>
 );
 
 describe('a signal', () => {
-  test('reaches all who may hear it, without a place in the log', async () => {
+  test('reaches everyone who may receive it, without a position in the log', async () => {
     await using member = await listen(forum.app, forum.as.ada);
     await using staff = await listen(forum.app, forum.as.mia);
     await using guest = await listen(forum.app, undefined);
@@ -50,7 +50,7 @@ describe('a signal', () => {
     expect([member, staff, guest].map((stream) => bells(stream).length)).toEqual([1, 2, 1]);
   });
 
-  test('asks once for all viewers of equal rights', async () => {
+  test('is checked once for all viewers with the same permissions', async () => {
     const streams = await Promise.all(
       [forum.as.ada, forum.as.ada, forum.as.bob, forum.as.mia, undefined, undefined].map((client) =>
         listen(forum.app, client),
@@ -63,7 +63,7 @@ describe('a signal', () => {
     for (const stream of streams) stream.close();
   });
 
-  test('for one member reaches all of their streams, whatever they are narrowed to, and nobody else', async () => {
+  test('for one member reaches only their streams, including those filtered by discussion', async () => {
     const { id } = await forum.start('ada', 'Somewhere');
     await using own = await listen(forum.app, forum.as.ada);
     await using narrowed = await listen(forum.app, forum.as.ada, `?discussion_id=${id}`);
@@ -76,7 +76,7 @@ describe('a signal', () => {
     expect([bells(other)[0]!.data, bells(narrowed).length, bells(deaf).length]).toEqual([{ mine: false }, 1, 0]);
   });
 
-  test('about a discussion reaches those who want that one', async () => {
+  test('about a discussion reaches streams filtered by that discussion', async () => {
     const { id } = await forum.start('ada', 'Here');
     await using here = await listen(forum.app, undefined, `?discussion_id=${id}`);
     live().send('bell', { discussion_id: 'another' });
@@ -84,7 +84,7 @@ describe('a signal', () => {
     await expect.poll(() => bells(here).map(({ data }) => data)).toEqual([{ discussion_id: id }]);
   });
 
-  test('that nobody has made known, or that cannot say who may hear it, is heard by nobody and disturbs nobody', async () => {
+  test('that is not registered, or whose visibility check fails, reaches no one and disrupts nothing', async () => {
     await using stream = await listen(forum.app, forum.as.root);
     live().send('unheard-of', {});
     live().send('broken-bell', {});
@@ -96,7 +96,7 @@ describe('a signal', () => {
     ).toBe(true);
   });
 
-  test('no longer reaches who lost the right to hear it, nor who is no longer a member', async () => {
+  test('no longer reaches viewers who lost the permission to receive it, or disabled members', async () => {
     const accounts = forum.app.app.service(Accounts);
     await using demoted = await listen(forum.app, forum.as.mia);
     await using disabled = await listen(forum.app, forum.as.bad);

@@ -8,10 +8,10 @@ import { install } from '../discussions/forum.ts';
 import { listen } from './listen.ts';
 
 const MEGABYTE = 'x'.repeat(1024 * 1024);
-/** More than what systems hold for a connection on the way. */
+/** More than operating systems buffer for a connection. */
 const MUCH = 40;
 
-test('a reader that takes nothing is cut off, and the others hear all', async () => {
+test('a reader that stops reading is disconnected, while others receive everything', async () => {
   await using forum = await startForum();
   await install(
     forum,

@@ -8,12 +8,12 @@ import { settled } from '../events/settled.ts';
 import { listen } from './listen.ts';
 
 const forum = useForum({ 'live.streams': 3 });
-// What happened before is not what a test hears.
+// Streams of a test must not receive earlier events.
 beforeEach(() => settled(forum.app));
 const quiet = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 150));
 
 describe('a stream', () => {
-  test('is told of what happens, as webhooks are, under its position in the log', async () => {
+  test('sends the same events as webhooks, with their position in the log as id', async () => {
     await using stream = await listen(forum.app, forum.as.ada);
     expect([stream.status, stream.headers.get('content-type'), stream.headers.get('cache-control')]).toEqual([
       200,
@@ -31,7 +31,7 @@ describe('a stream', () => {
     expect(stream.retry).toBeGreaterThan(0);
   });
 
-  test('tells each only what they may see', async () => {
+  test('sends each viewer only what they may see', async () => {
     await using staff = await listen(forum.app, forum.as.mia);
     await using member = await listen(forum.app, forum.as.ada);
     await using guest = await listen(forum.app, undefined);
@@ -45,18 +45,18 @@ describe('a stream', () => {
       ['For all'],
       ['For all'],
     ]);
-    // However little was told, all of them go on from the same place.
+    // However few events were sent, all of them resume from the same position.
     expect(new Set([staff.last, member.last, guest.last]).size).toBe(1);
   });
 
-  test('tells moderators of reports of the posts of others alone, whoever listens beside them', async () => {
+  test('sends moderators only reports of other members’ posts, whoever else is listening', async () => {
     const accounts = forum.app.app.service(Accounts);
     const values = { username: 'nia', email: 'nia@forum.test', password: PASSWORD, groupId: 'moderator' };
     await accounts.create(values);
     const nia = forum.app.client();
     await nia.login('nia', PASSWORD);
     await settled(forum.app);
-    // In one group each: for whom of the two it is asked first makes no difference.
+    // Both in one group: it makes no difference for which of the two visibility is checked first.
     await using first = await listen(forum.app, forum.as.mia);
     await using second = await listen(forum.app, nia);
     await using administrator = await listen(forum.app, forum.as.root);
@@ -77,7 +77,7 @@ describe('a stream', () => {
       expect(positions(stream)).toEqual(positions(stream).toSorted((a, b) => a - b));
   });
 
-  test('can be narrowed to a discussion, by id or number, and to some kinds', async () => {
+  test('can be filtered by discussion, by its id or number, and by event', async () => {
     const one = await forum.start('ada', 'The one');
     const other = await forum.start('ada', 'The other');
     await settled(forum.app);
@@ -86,7 +86,7 @@ describe('a stream', () => {
     await forum.reply('bob', other.id, 'Not here');
     const reply = await forum.reply('bob', one.id, 'Here');
     await forum.as.bob.put(`/api/posts/${reply.id}`, { content: 'Here it is' });
-    // Nothing more is told of a post that is deleted by then.
+    // Events of a post that has been deleted by then are not sent.
     await byId.until(2);
     await forum.as.bob.delete(`/api/posts/${reply.id}`);
     await forum.reply('bob', one.id, 'Once more');
@@ -97,7 +97,7 @@ describe('a stream', () => {
     expect(new Set(byNumber.names())).toEqual(new Set(['post.created']));
   });
 
-  test('tells those who follow either discussion that posts went from one to the other', async () => {
+  test('sends a move of posts to streams filtered by either discussion', async () => {
     const [from, to] = [await forum.start('ada', 'From here'), await forum.start('ada', 'To there')];
     const { id } = await forum.reply('bob', from.id, 'Moves');
     await settled(forum.app);
@@ -111,7 +111,7 @@ describe('a stream', () => {
     }
   });
 
-  test('does not say whether there is a discussion that the caller may not see', async () => {
+  test('does not reveal whether a discussion exists that the caller may not see', async () => {
     const hidden = await forum.start('mia', 'Behind the door', 'staff');
     const of = async (id: string): Promise<unknown> => {
       const { status, body } = await forum.as.ada.get(`/api/live?discussion_id=${id}`);
@@ -126,7 +126,7 @@ describe('a stream', () => {
     expect((await forum.guest.get(`/api/live?${query}`)).status).toBe(400);
   });
 
-  test('is refused to a bad token, and opens for the owner of a good one', async () => {
+  test('is refused for an invalid token, and opens for the owner of a valid one', async () => {
     await using bad = await listen(forum.app, undefined, '', { authorization: 'Bearer parley_nothing' });
     expect(bad.status).toBe(401);
     const { token } = expectStatus(
@@ -149,7 +149,7 @@ describe('a stream', () => {
     expect(good.heard).toHaveLength(1);
   });
 
-  test('answers HEAD without a body, and other methods with what it takes', async () => {
+  test('answers HEAD without a body, and other methods with 405', async () => {
     const head = await forum.guest.request('HEAD', '/api/live');
     expect([head.status, head.headers.get('content-type'), head.text]).toEqual([
       200,
@@ -159,7 +159,7 @@ describe('a stream', () => {
     expect((await forum.as.ada.post('/api/live')).status).toBe(405);
   });
 
-  test('is one of so many for a member, and for an address of guests', async () => {
+  test('is limited in number per member, and per IP address for guests', async () => {
     const open = await Promise.all(Array.from({ length: 3 }, () => listen(forum.app, forum.as.bob)));
     await using more = await listen(forum.app, forum.as.bob);
     expect([open.map(({ status }) => status), more.status, more.headers.get('retry-after')]).toEqual([
@@ -182,7 +182,7 @@ describe('a stream', () => {
     for (const stream of guests) stream.close();
   });
 
-  test('that is left before it begins is none of them', async () => {
+  test('that is aborted before it opens does not count towards the limit', async () => {
     const { id } = await forum.start('bob', 'Looked up slowly');
     const discussions = forum.app.app.service(Discussions);
     const find = discussions.find.bind(discussions);
@@ -212,8 +212,8 @@ describe('a stream', () => {
   });
 });
 
-describe('a reader that comes back', () => {
-  test('is told what it missed, each once and in order, and then what happens', async () => {
+describe('a reader that reconnects', () => {
+  test('receives each missed event once and in order, and then new ones', async () => {
     const { id } = await forum.start('ada', 'Interrupted');
     await settled(forum.app);
     const before = await listen(forum.app, forum.as.ada);
@@ -239,7 +239,7 @@ describe('a reader that comes back', () => {
     expect(byQuery.heard.map(({ id: at }) => at)).toEqual(after.heard.map(({ id: at }) => at));
   });
 
-  test('misses nothing while others write all the time', async () => {
+  test('misses nothing during continuous writes', async () => {
     const { id } = await forum.start('ada', 'Busy');
     await settled(forum.app);
     const { newest } = await forum.app.app.service(EventLog).bounds();
@@ -262,7 +262,7 @@ describe('a reader that comes back', () => {
     expect(new Set(words).size).toBe(30);
   });
 
-  test('is asked to look at everything again when it missed too much, or names no place of this log', async () => {
+  test('receives a reset when it missed too much, or sends a position that is not in the log', async () => {
     const { newest } = await forum.app.app.service(EventLog).bounds();
     for (const id of [String(newest + 1_000), 'nonsense', '999999999999999999999']) {
       await using stream = await listen(forum.app, forum.as.ada, '', { 'last-event-id': id });
@@ -281,7 +281,7 @@ describe('a reader that comes back', () => {
     expect(stream.names()).toEqual(['reset', 'discussion.created']);
   });
 
-  test('is told about a megabyte of what it missed, and to look at everything again for the rest', async () => {
+  test('receives about a megabyte of missed events, and a reset for the rest', async () => {
     const { id } = await forum.start('ada', 'Long letters');
     await settled(forum.app);
     const { newest } = await forum.app.app.service(EventLog).bounds();

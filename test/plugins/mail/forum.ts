@@ -21,7 +21,7 @@ function readMail(source: string): SentMail {
   return { headers, body: decode(rest.join('\r\n\r\n')) };
 }
 
-/** Quoted-printable as far as tests need it: soft line ends and UTF-8. */
+/** Quoted-printable as far as tests need it: soft line breaks and UTF-8. */
 const decode = (text: string): string =>
   Buffer.from(
     text
@@ -30,7 +30,7 @@ const decode = (text: string): string =>
     'latin1',
   ).toString('utf8');
 
-/** The mails that lie in the data directory, oldest first. */
+/** The mails in the data directory, oldest first. */
 export async function mailsOf({ app }: TestForum): Promise<readonly SentMail[]> {
   const folder = join(app.environment.dataDir, 'mail');
   const names = (await readdir(folder).catch(() => [] as string[])).filter((name) => name.endsWith('.eml')).sort();
@@ -45,7 +45,7 @@ export interface MailServer {
   close(): Promise<void>;
 }
 
-/** The least of an SMTP server. */
+/** A minimal SMTP server. */
 export async function startMailServer(): Promise<MailServer> {
   const received: SentMail[] = [];
   const open = new Set<Socket>();

@@ -11,7 +11,7 @@ let app: TestForum;
 let server: MailServer;
 let mail: Mail;
 let data: Data;
-/** Begins anew with this server. */
+/** Restarts the forum with this mail server. */
 const smtp = async (smtpUrl: string): Promise<void> => {
   await app[Symbol.asyncDispose]();
   app = await startForum({ environment: { smtpUrl, mailFrom: 'quay@forum.test' } });
@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 describe('without a server', () => {
-  test('each mail becomes a file with both forms of the letter', async () => {
+  test('each mail is written to a file, as plain text and HTML', async () => {
     const made = {
       language: 'de',
       title: 'Grüße <b>',
@@ -66,7 +66,7 @@ describe('without a server', () => {
     expect(body).toContain('href="http://forum.test/d/1?a=1&amp;b=2"');
   });
 
-  test('equal keys are sent once, and many mails cost no more statements than one', async () => {
+  test('mails with the same key are sent once, and many mails cost no more SQL statements than one', async () => {
     const before = (await mailsOf(app)).length;
     const some = (count: number) =>
       Array.from({ length: count }, (_, at) => ({
@@ -82,7 +82,7 @@ describe('without a server', () => {
     await vi.waitFor(async () => expect((await mailsOf(app)).length).toBe(before + 5), TIMEOUT);
   });
 
-  test('what was rolled back is not sent', async () => {
+  test('a mail from a rolled-back transaction is not sent', async () => {
     const before = (await mailsOf(app)).length;
     const failing = data.transaction(async () => {
       await mail.send({ to: 'ada@forum.test', subject: 'Never', content: 'x', key: 'never' });
@@ -101,7 +101,7 @@ describe('without a server', () => {
 describe('with a server', () => {
   beforeAll(() => smtp(server.url));
 
-  test('mails go there, from the address that the environment names', async () => {
+  test('mails are sent to it, from the address set in the environment', async () => {
     await mail.send({ to: 'ada@forum.test', subject: 'Over the wire', content: '.begins with a full stop' });
     await vi.waitFor(
       () => expect(server.received.map(({ headers }) => headers['subject'])).toEqual(['Over the wire']),
@@ -110,7 +110,7 @@ describe('with a server', () => {
     expect(server.received[0]?.headers['from']).toBe('Test forum <quay@forum.test>');
   });
 
-  test('a mail that is refused for now is sent when the server takes it', async () => {
+  test('a temporarily refused mail is sent once the server accepts it', async () => {
     server.answers = { 'RCPT TO': '450 4.2.1 <ada@forum.test> come back' };
     await mail.send({ to: 'ada@forum.test', subject: 'Patience', content: 'x' });
     await vi.waitFor(
@@ -125,7 +125,7 @@ describe('with a server', () => {
     expect(await refusals()).toEqual([]);
   });
 
-  test('a mail that is refused for good is given up', async () => {
+  test('a permanently refused mail is given up', async () => {
     server.answers = { 'RCPT TO': '550 5.1.1 <nobody@forum.test> unknown' };
     await mail.send({ to: 'nobody@forum.test', subject: 'Nobody there', content: 'x' });
     await vi.waitFor(async () => expect(await refusals()).toEqual([{ refusal: 550 }]), TIMEOUT);
@@ -136,7 +136,7 @@ describe('with a server', () => {
     );
   });
 
-  test('a refused sender is the forum’s own fault, so the mail waits', async () => {
+  test('a mail with a refused sender waits, as the forum itself is at fault', async () => {
     server.answers = { 'MAIL FROM': '553 not you' };
     await mail.send({ to: 'ada@forum.test', subject: 'Mended', content: 'x' });
     await vi.waitFor(
@@ -151,7 +151,7 @@ describe('with a server', () => {
   });
 });
 
-test('addresses and texts are in no log, job or table', async () => {
+test('addresses and texts do not appear in any log, job or table', async () => {
   await smtp('smtp://127.0.0.1:1');
   await mail.send({ to: 'secret@forum.test', subject: 'Secret', content: 'A secret link' });
   await vi.waitFor(
@@ -169,7 +169,7 @@ test('addresses and texts are in no log, job or table', async () => {
   for (const word of ['secret@', 'secret link', 'ada@forum.test', 'Patience']) expect(kept).not.toContain(word);
 });
 
-test('what waits is sealed anew when the root secret is replaced', async () => {
+test('pending mails are sealed again when the root secret is replaced', async () => {
   const secrets = app.app.service(Secrets);
   const waiting = () => data.all(sql<{ sealed: string }>`select sealed from mail_message where sealed is not null`);
   const before = await waiting();
@@ -180,7 +180,7 @@ test('what waits is sealed anew when the root secret is replaced', async () => {
   expect(JSON.parse(secrets.open(after[0]!.sealed))).toMatchObject({ to: 'secret@forum.test' });
 });
 
-test('a mail server that an earlier version stored is not used; the start says which variable takes its place', async () => {
+test('a mail server stored by an earlier version is ignored, and startup logs which variable replaces it', async () => {
   await using before = await startForum();
   await before.app.data.all(
     sql`insert into setting (key, value) values ('mail.smtp_url', '"v1.sealed"'), ('security.trusted_proxies', '["10.0.0.1"]'), ('webhooks.allowed_hosts', '["inside"]')`,
