@@ -84,7 +84,7 @@ describe('a link in a paragraph of its own', () => {
     expect(await shown(number, 'bob')).toContain(card);
   });
 
-  test('is a plain link until its page has been fetched, even where the page is cached', async () => {
+  test('is a plain link until its page has been fetched, which purges the cached page', async () => {
     outside.pages.set('/late', titled('Late'));
     await set({ 'link-previews.enabled': false });
     const { number } = await write(outside.url('/late'));
@@ -106,7 +106,7 @@ describe('a link in a paragraph of its own', () => {
     expect(outside.asked.toSorted()).toEqual(paths.slice(0, 5));
   });
 
-  test('is the only one that gets a card: not with link text, in a sentence, quotation, list or code', async () => {
+  test('gets no card if it has link text, nor does a link in a sentence, quotation, list or code', async () => {
     outside.pages.set('/in', titled('In'));
     const url = outside.url('/in');
     for (const content of [

@@ -212,7 +212,7 @@ test('a mail server stored by an earlier version is ignored, and startup logs wh
   );
 });
 
-test('the panel shows what the environment says, without the password, and takes nothing of it', async () => {
+test('the admin panel shows the settings of the environment without the password, and cannot change them', async () => {
   const environment = {
     smtpUrl: 'smtps://forum:sesame%40open@mail.example.org',
     mailFrom: 'quay@forum.test',

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { smtpTransport } from '../../../plugins/mail/transport.ts';
 
-test('a mail server that takes the connection and does not greet is given up after ten seconds', async () => {
+test('a mail server that accepts the connection but sends no greeting times out after ten seconds', async () => {
   const open: Socket[] = [];
   const server = createServer((socket) => void open.push(socket)).listen(0, '127.0.0.1');
   await once(server, 'listening');

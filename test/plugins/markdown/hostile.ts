@@ -176,7 +176,7 @@ export const SWELLING: readonly string[] = [
   'http://a.b '.repeat(5_900),
   '```\n'.repeat(16_000),
 ];
-/** The same length, of marks that a careless parser looks at again and again. */
+/** The same length, of marks that a naive parser scans repeatedly. */
 export const REPEATING: readonly string[] = [
   '[',
   '![',
@@ -221,7 +221,7 @@ export const REPEATING: readonly string[] = [
   ':::spoiler\n',
 ].map((marks) => marks.repeat((64 * 1024) / marks.length));
 
-/** Texts of 64 KiB in which a mark is looked for again from each place where it might begin. */
+/** Texts of 64 KiB in which a mark is searched for again from each position where it might begin. */
 export const SEARCHING: readonly string[] = [
   '|'.repeat(65_536),
   '|| '.repeat(21_800),
@@ -241,7 +241,7 @@ export const SEARCHING: readonly string[] = [
   '> '.repeat(40) + '\n' + 'a\n'.repeat(32_000),
 ];
 
-/** Code that grammars look at again and again, in languages that have many rules. */
+/** Code that grammars scan repeatedly, in languages with many rules. */
 export const SLOW_CODE: readonly string[] = [
   ['js', '<a '],
   ['js', '`${'],
@@ -261,7 +261,7 @@ export const SLOW_CODE: readonly string[] = [
   ['bash', '$(('],
 ].map(([language, code]) => `\`\`\`${language}\n${code!.repeat(Math.floor(60_000 / code!.length))}\n\`\`\``);
 
-/** Small texts that make careless parsers slow. */
+/** Small texts that make naive parsers slow. */
 export const INTRICATE: readonly string[] = [
   '^['.repeat(1_000),
   '[^a]: '.repeat(340),

@@ -12,7 +12,7 @@ const waves = definePlugin({
       html.replaceAll('(wave)', '<em onclick="x()">~</em>').replaceAll('(sea)', '<b>~</b>'.repeat(400_000)),
     ),
 });
-/** Takes long to judge. */
+/** Slow to sanitise. */
 const SLOW = '(sea)';
 
 let forum: ApiForum;
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => forum[Symbol.asyncDispose]());
 const preview = (content: unknown) => forum.client().post('/api/markdown/parse', { content });
-/** A member with a bearer token of their own. */
+/** Creates a member with a bearer token. */
 async function member(): Promise<(content: unknown) => Promise<Answer>> {
   const name = `member${++members}`;
   await forum.member(name);
@@ -30,14 +30,14 @@ async function member(): Promise<(content: unknown) => Promise<Answer>> {
 }
 let members = 0;
 let guests = 0;
-/** Somebody at an address of their own. */
+/** A guest with their own IP address. */
 const guest = (address = `192.0.2.${++guests}`) => {
   const client = forum.client({ 'x-forwarded-for': address });
   return (content: unknown) => client.post('/api/markdown/parse', { content });
 };
 
 describe('POST /api/markdown/parse', () => {
-  it('renders for everybody, without a forgery token', async () => {
+  it('renders for everyone, without a CSRF token', async () => {
     const answer = await preview('# Hello\n\n<script>alert(1)</script> **you**');
     expect([answer.status, answer.body]).toEqual([
       200,
@@ -48,7 +48,7 @@ describe('POST /api/markdown/parse', () => {
     ]);
   });
 
-  it('takes up to 8 KiB of guests and up to 64 KiB of members, counted in bytes', async () => {
+  it('accepts up to 8 KiB from guests and up to 64 KiB from members, counted in bytes', async () => {
     for (const [ask, kib] of [
       [preview, 8],
       [await member(), 64],
@@ -63,7 +63,7 @@ describe('POST /api/markdown/parse', () => {
     }
   });
 
-  it('lets guests at one address have one preview at a time, and others theirs', async () => {
+  it('allows guests one preview at a time per IP address', async () => {
     const answers = await Promise.all([
       guest('2001:db8::1')(SLOW),
       guest('2001:db8::2')(SLOW),
@@ -79,7 +79,7 @@ describe('POST /api/markdown/parse', () => {
     expect((await guest('2001:db8::1')('*again*')).status).toBe(200);
   });
 
-  it('refuses what takes long of guests, and goes on with the next', async () => {
+  it('refuses slow texts from guests, and continues with the next', async () => {
     const [slow, ...others] = await Promise.all([
       guest()(SLOW),
       guest()('one'),
@@ -94,7 +94,7 @@ describe('POST /api/markdown/parse', () => {
     expect(others.map(({ status }) => status)).toEqual([200, 200, 400, 200]);
   });
 
-  it('has a short queue for guests, and says when to come back', async () => {
+  it('has a short queue for guests, and returns 503 with Retry-After when it is full', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => guest()(SLOW)));
     const refused = answers.filter(({ status }) => status === 503);
     expect(refused.length).toBeGreaterThan(0);
@@ -103,13 +103,13 @@ describe('POST /api/markdown/parse', () => {
     expect((await guest()('*calm*')).status).toBe(200);
   });
 
-  it('makes no text that is posted wait, whoever previews what', async () => {
+  it('never delays the rendering of posts, whatever is being previewed', async () => {
     const order: string[] = [];
     const named = (name: string, work: Promise<unknown>) => work.then(() => void order.push(name));
     const ask = await member();
     const markdown = forum.app.service(Markdown);
     const post = `*posted* ${'word '.repeat(1_000)}`;
-    // All threads are up, so that what is compared is who waits for whom.
+    // Starts all threads, so that only waiting is compared.
     await Promise.all([ask(post), guest()('x'), markdown.render(post)]);
     const previews = [
       ...Array.from({ length: 6 }, () => named('guest', guest()(SLOW))),
@@ -123,11 +123,11 @@ describe('POST /api/markdown/parse', () => {
     expect(order.lastIndexOf('member')).toBeGreaterThan(order.indexOf('post'));
   });
 
-  it('lets other plugins add to the text, and sanitises what they add', async () => {
+  it('lets other plugins change the HTML, and sanitises the result', async () => {
     expect((await preview('(wave)')).body.html).toBe('<p dir="auto"><em>~</em></p>\n');
   });
 
-  it('shows pictures of every host by https, or of those that the setting names from then on', async () => {
+  it('shows images from any host by HTTPS, or only from the hosts in the setting as soon as it changes', async () => {
     const picture = '![boat](https://pictures.example/a.png)';
     expect((await preview(picture)).body.html).toContain('<img src="https://pictures.example/a.png" alt="boat"');
     expect((await preview('![boat](http://pictures.example/a.png)')).body.html).not.toContain('<img');
@@ -138,7 +138,7 @@ describe('POST /api/markdown/parse', () => {
     expect(await forum.app.service(Markdown).render(picture)).toContain('<img');
   });
 
-  it('has a rate of its own', async () => {
+  it('has its own rate limit', async () => {
     await forum.app.service(Settings).set({ 'markdown.rate_limit': 1 });
     const guest = forum.client({ 'x-forwarded-for': '192.0.2.40' });
     const statuses = [

@@ -13,11 +13,11 @@ const rules = { origin: 'http://localhost:3000', imageHosts: ['pictures.example'
 const renderer = new Renderer(rules, async (html) => html);
 afterAll(() => renderer.close());
 const render = (source: string): Promise<string> => renderer.render(source);
-/** What people write, some 64 KiB of it: what takes how long is judged by it, as machines differ. */
+/** About 64 KiB of ordinary text, the baseline for timings, as machines differ. */
 const ORDINARY = 'A word *and* a [link](http://a.b/c) in `code`.\n\n'.repeat(1_365);
 
 describe('Markdown', () => {
-  it('leaves the first two levels of headings to the page, and no level out below them', async () => {
+  it('starts headings at the third level, and skips no level below it', async () => {
     expect(await render('# One\n\n## Two\n\n#### Four\n\n###### Six')).toBe(
       '<h3 dir="auto">One</h3>\n<h4 dir="auto">Two</h4>\n<h5 dir="auto">Four</h5>\n<h6 dir="auto">Six</h6>\n',
     );
@@ -26,24 +26,24 @@ describe('Markdown', () => {
     );
   });
 
-  it('keeps line breaks, as people write them', async () => {
+  it('keeps line breaks', async () => {
     expect(await render('one\ntwo')).toBe('<p dir="auto">one<br />\ntwo</p>\n');
   });
 
-  it('lets the first strong letter decide the direction of each outermost block', async () => {
+  it('sets the direction of each top-level block by its first strong character', async () => {
     const html = await render('مرحبا\n\n> quote\n\n- item\n\n|a|\n|-|\n|b|');
     for (const tag of ['p', 'blockquote', 'ul']) expect(html).toContain(`<${tag} dir="auto">`);
     expect(html).toContain('<div class="table-scroll" tabindex="0" role="region" aria-label="a" dir="auto"><table>');
     expect(html).toContain('<li>item</li>');
   });
 
-  it('shows code as it is, left to right, under the name of its language', async () => {
+  it('shows code verbatim, left to right, with the name of its language', async () => {
     expect(await render('```Cobol {1}\nif (a < b && c) "x";\n```')).toBe(
       '<figure class="code" dir="ltr"><figcaption>cobol</figcaption><x-copy></x-copy><pre dir="ltr" tabindex="0"><code class="language-cobol">if (a &lt; b &amp;&amp; c) "x";\n</code></pre></figure>\n',
     );
   });
 
-  it('gives the words of code classes, in dozens of languages and those within them', async () => {
+  it('highlights code in dozens of languages, including embedded ones', async () => {
     const html = await render('```html\n<b>1</b><script>let a = "<"; // x</script>\n```\n\n~~~rs\nfn main() {}\n~~~');
     expect(html).toContain('<figcaption>HTML</figcaption>');
     expect(html).toContain('<span class="code-keyword">let</span> a = <span class="code-string">"&lt;"</span>');
@@ -51,7 +51,7 @@ describe('Markdown', () => {
     expect(html).toContain('<span class="code-keyword">fn</span> <span class="code-name">main</span>() {}');
   });
 
-  it('leaves colours out where they would make the page too large, or take too long', async () => {
+  it('skips highlighting that would make the page too large or take too long', async () => {
     const large = '{"a":1,"b":[true,null]}\n'.repeat(1_800);
     expect(await render(`\`\`\`json\n${large}\`\`\``)).not.toContain('<span');
     expect(await render(`\`\`\`json\n${large.slice(0, 4_000)}\`\`\``)).toContain('<span');
@@ -62,7 +62,7 @@ describe('Markdown', () => {
     slow.mockRestore();
   });
 
-  it('aligns columns by class, never by style', async () => {
+  it('aligns columns by class, never by inline style', async () => {
     const html = await render('|a|b|\n|:-:|--:|\n|1|~~2~~|');
     expect(html).toContain('<th class="align-center">a</th>');
     expect(html).toContain('<td class="align-right"><s>2</s></td>');
@@ -75,14 +75,14 @@ describe('Markdown', () => {
     );
   });
 
-  it('shows tasks as boxes with a label, which nobody can tick', async () => {
+  it('shows tasks as labelled, disabled checkboxes', async () => {
     expect(await render('- [ ] sand\n- [x] *varnish*')).toContain(
       '<li class="task"><label><input type="checkbox" disabled="disabled" /> sand</label></li>\n' +
         '<li class="task"><label><input type="checkbox" disabled="disabled" checked="checked" /> <em>varnish</em></label></li>',
     );
   });
 
-  it('links notes both ways, under ids that no other text has', async () => {
+  it('links footnotes both ways, with ids that are unique to each text', async () => {
     const source = 'One[^a], again[^a].\n\n[^a]: The *note*.';
     const [first, second] = [await render(source), await render(source)];
     const ids = [...first.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id!);
@@ -93,7 +93,7 @@ describe('Markdown', () => {
     }
   });
 
-  it('closes spoilers, words and blocks, until they are opened', async () => {
+  it('collapses inline and block spoilers', async () => {
     expect(await render('He ||really *dies*|| there || and || .')).toBe(
       '<div dir="auto">He <details class="spoiler words"><summary>Spoiler</summary>really <em>dies</em></details> there <details class="spoiler words"><summary>Spoiler</summary> and </details> .</div>\n',
     );
@@ -104,39 +104,39 @@ describe('Markdown', () => {
 });
 
 describe('a link', () => {
-  it('to another host tells search engines not to count it', async () => {
+  it('to another host is marked nofollow', async () => {
     expect(await render('[x](https://other.example/y)')).toContain(
       '<a href="https://other.example/y" rel="nofollow ugc noopener">x</a>',
     );
   });
 
-  it('to this site is an ordinary one', async () => {
+  it('to this site is an ordinary link', async () => {
     expect(await render('[x](/d/3#p2) [y](http://localhost:3000/d/4) <z@other.example>')).toContain(
       '<a href="/d/3#p2">x</a> <a href="http://localhost:3000/d/4">y</a> <a href="mailto:z@other.example">z@other.example</a>',
     );
   });
 
-  it('is made of a bare address, but not of a file name', async () => {
+  it('is created for a bare URL, but not for a file name', async () => {
     const html = await render('see https://other.example/a_b. and README.md');
     expect(html).toContain('href="https://other.example/a_b"');
     expect(html.match(/<a /g)).toHaveLength(1);
   });
 
-  it('is made of a mention, without the sentence’s full stop', async () => {
+  it('is created for a mention, without the full stop after it', async () => {
     expect(await render('Ask @mira.k. Or (@Otto)!')).toContain(
       'Ask <a href="/u/mira.k" class="mention">@mira.k</a>. Or (<a href="/u/Otto" class="mention">@Otto</a>)!',
     );
   });
 
-  it('is not made of what only looks like a mention', async () => {
+  it('is not created for what only looks like a mention', async () => {
     expect(
       await render('`@code` [@label](/x) https://other.example/@name a@b.example @x @../up @zoéline'),
     ).not.toContain('/u/');
   });
 });
 
-describe('a picture', () => {
-  it('of this site or an allowed host is shown, when it comes into view', async () => {
+describe('an image', () => {
+  it('from this site or an allowed host is shown with lazy loading', async () => {
     expect(await render('![A scarf joint](/uploads/1/a.png "t")')).toContain(
       '<img src="/uploads/1/a.png" alt="A scarf joint" title="t" loading="lazy" decoding="async" />',
     );
@@ -149,7 +149,7 @@ describe('a picture', () => {
     'http://localhost:3000/uploads/1/a.png',
     '/api/../uploads/1/a.png',
     'https://pictures.example/a.png',
-  ])('may come from %s', async (address) => {
+  ])('is allowed from %s', async (address) => {
     expect(await render(`![x](<${address}>)`)).toMatch(/<img src="[^"]*(?:uploads|assets|pictures)/);
   });
 
@@ -179,18 +179,18 @@ describe('a picture', () => {
     '/\\localhost:3000/api/x',
     'http://pictures.example/a.png',
     'https://pictures.example:444/a.png',
-  ])('never comes from %j, written or added by a plugin', async (address) => {
+  ])('is never allowed from %j, whether posted or added by a plugin', async (address) => {
     expect(await render(`![x](<${address}>)`)).not.toContain('<img');
     expect(createSanitiser(rules)(`<img src="${address}">`)).toBe('');
   });
 
-  it('of a route of this site is a link under its description', async () => {
+  it('from a route of this site becomes a link with its alt text', async () => {
     expect(await render('![list](/api/discussions?x=1)')).toBe(
       '<p dir="auto"><a href="/api/discussions?x=1">list</a></p>\n',
     );
   });
 
-  it('of any other host is a link under its description, so that nobody is counted by it', async () => {
+  it('from any other host becomes a link with its alt text, so that it cannot track readers', async () => {
     expect(await render('![Pixel](https://other.example/p.gif)')).toBe(
       '<p dir="auto"><a href="https://other.example/p.gif" rel="nofollow ugc noopener">Pixel</a></p>\n',
     );
@@ -200,11 +200,11 @@ describe('a picture', () => {
   });
 });
 
-describe('stored HTML from before the rules for pictures', () => {
+describe('stored HTML from before the image rules', () => {
   const { origin } = rules;
   const judged = (html: string): string => permittedImages(html, origin);
 
-  it('loses the pictures that would call a route of this site, and keeps their descriptions', () => {
+  it('has forbidden images replaced by their alt text', () => {
     for (const address of [
       '/api/x?a=1&amp;b=2',
       '/a.png',
@@ -223,7 +223,7 @@ describe('stored HTML from before the rules for pictures', () => {
     expect(judged('<p><img alt="x"></p>')).toBe('<p>x</p>');
   });
 
-  it('keeps all others as they are, of whatever host', () => {
+  it('keeps all other images unchanged, whatever their host', () => {
     for (const address of [
       '/uploads/1/a.png',
       '/assets/a.png',
@@ -238,7 +238,7 @@ describe('stored HTML from before the rules for pictures', () => {
 });
 
 describe('rendering', () => {
-  it('gives long texts the same result through the worker as short ones on the spot', async () => {
+  it('gives long texts the same result in the worker as short ones in place', async () => {
     const line = 'Some *text* with a [link](https://other.example) and @mira.\n\n';
     expect(await render(line.repeat(600))).toBe((await render(line)).repeat(600));
   });
@@ -251,14 +251,14 @@ describe('rendering', () => {
     });
   });
 
-  it('refuses a text whose definitions multiply', async () => {
+  it('refuses a text that repeats a long link definition', async () => {
     await expect(render(`[a]: /${'x'.repeat(2_000)}\n\n${'[a]'.repeat(20_000)}`)).rejects.toMatchObject({
       status: 400,
     });
   });
 
   it.each(SWELLING.map((source) => [source.slice(0, 12), source] as const))(
-    'refuses to make a large page of %j…',
+    'refuses to render a large page from %j…',
     async (_, source) => {
       expect(Buffer.byteLength(source)).toBeLessThanOrEqual(64 * 1024);
       await expect(render(source)).rejects.toMatchObject({
@@ -269,7 +269,7 @@ describe('rendering', () => {
   );
 
   it.each(REPEATING.map((source) => [source.slice(0, 12), source] as const))(
-    'bounds what it makes of %j repeated',
+    'limits the output for %j repeated',
     async (_, source) => {
       const [result] = await Promise.allSettled([render(source)]);
       const html = result.status === 'fulfilled' ? result.value : '';
@@ -280,9 +280,9 @@ describe('rendering', () => {
     },
   );
 
-  describe('takes no time out of proportion', () => {
+  describe('takes proportionate time', () => {
     const thread = new RenderThread(rules);
-    /** Milliseconds of processor time; the least of some, since a busy machine makes even that longer. */
+    /** CPU time in milliseconds, the minimum of some runs, as a busy machine increases even that. */
     const took = async (text: string): Promise<number> => {
       const times: number[] = [];
       for (let time = 0; time < 3; time++) {
@@ -297,17 +297,17 @@ describe('rendering', () => {
     afterAll(() => thread.close());
 
     it.each(SEARCHING.map((source) => [source.slice(0, 12), source] as const))(
-      'for a text that begins with %j',
+      'for a text that starts with %j',
       async (_, text) => expect((await took(text)) / ordinary).toBeLessThan(20),
     );
   });
 
   it.each(SLOW_CODE.map((source) => [source.slice(0, 20), source] as const))(
-    'shows code that is hard to colour, in bounded time and size: %j…',
+    'renders code that is hard to highlight in bounded time and size: %j…',
     async (_, source) => {
       const begun = process.cpuUsage();
       const html = await render(source);
-      // Of the processor, with all threads: the clock goes on while a busy machine does something else.
+      // CPU time of all threads: wall-clock time includes what else a busy machine does.
       const { user, system } = process.cpuUsage(begun);
       expect((user + system) / 1_000).toBeLessThan(4_000);
       expect(html).toContain('<pre');
@@ -315,19 +315,19 @@ describe('rendering', () => {
     },
   );
 
-  it('takes tables as large as people make them', async () => {
+  it('accepts tables of realistic size', async () => {
     const rows = `| one | two | three | four |\n|-|-|-|-|\n${'| a cell | 12 | 34 | 56 |\n'.repeat(1_000)}`;
     expect((await render(rows)).match(/<tr>/g)).toHaveLength(1_001);
   });
 
-  it('refuses a short text that grows out of proportion like a long one', async () => {
+  it('refuses a short text that expands excessively like a long one', async () => {
     await expect(render(`[a]: http://b.cd/${'x'.repeat(1_000)}\n\n${'[a] '.repeat(255)}`)).rejects.toMatchObject({
       status: 400,
       details: [{ field: 'content' }],
     });
   });
 
-  it('gives up on what takes too long, and goes on with the next text', async () => {
+  it('aborts a text that takes too long, and continues with the next', async () => {
     const thread = new RenderThread(rules);
     const slow = thread.run({ step: 'parse', text: '*never* finished in a moment\n\n'.repeat(50_000) }, { left: 1 });
     const next = thread.run({ step: 'parse', text: 'next' }, { left: 10_000 });
@@ -336,7 +336,7 @@ describe('rendering', () => {
     await thread.close();
   });
 
-  it('holds nothing against a text that the machine did meanwhile', async () => {
+  it('does not count the time that a busy machine spends on other work', async () => {
     const thread = new RenderThread(rules);
     const text = 'word *and* word\n\n'.repeat(8_000);
     await thread.run({ step: 'parse', text }, { left: 10_000 });
@@ -354,7 +354,7 @@ describe('rendering', () => {
     }
   });
 
-  it('gives up by the clock where the time of the thread cannot be read', async () => {
+  it('aborts by wall-clock time if the CPU time of the thread cannot be read', async () => {
     const thread = new RenderThread(rules);
     const unknown = vi.spyOn(Worker.prototype, 'cpuUsage').mockReturnValue(new Promise(() => {}));
     const slow = thread.run({ step: 'parse', text: '*never* finished in a moment\n\n'.repeat(50_000) }, { left: 1 });
@@ -363,9 +363,9 @@ describe('rendering', () => {
     await thread.close();
   });
 
-  it('never gives a text the result of the one before it that took too long', async () => {
+  it('never gives a text the result of a previous one that timed out', async () => {
     const thread = new RenderThread(rules);
-    // About as long as the time it has, so that the result is sometimes on its way when the time is over.
+    // Takes about as long as its time limit, so that the result is sometimes in transit when the limit expires.
     const text = 'first *and* last\n\n'.repeat(200);
     await thread.run({ step: 'parse', text }, { left: 10_000 });
     for (let round = 0; round < 8; round++) {
@@ -382,7 +382,7 @@ describe('rendering', () => {
     await thread.close();
   });
 
-  it('counts the time of all steps of a text together', async () => {
+  it('counts all steps of a text towards one time limit', async () => {
     const thread = new RenderThread(rules);
     const time = { left: 10_000 };
     await thread.run({ step: 'parse', text: 'one *and* two\n\n'.repeat(2_000) }, time);
@@ -393,7 +393,7 @@ describe('rendering', () => {
     await thread.close();
   });
 
-  it('ends its thread when nobody has needed it for a while, and starts another', async () => {
+  it('ends a thread that was idle for a while, and starts another when needed', async () => {
     const thread = new RenderThread(rules, 20);
     expect(await thread.run({ step: 'parse', text: 'one' }, { left: 10_000 })).toContain('one');
     expect(thread.running).toBe(true);
@@ -402,7 +402,7 @@ describe('rendering', () => {
     await thread.close();
   });
 
-  it('sanitises what other plugins add', async () => {
+  it('sanitises HTML added by other plugins', async () => {
     const decorated = new Renderer(
       rules,
       async (html) => `${html}<span class="code-string evil" onclick="x()">ok</span><script>x()</script>`,
@@ -413,7 +413,7 @@ describe('rendering', () => {
 });
 
 describe('an excerpt', () => {
-  it('is the words alone', () => {
+  it('is plain text only', () => {
     expect(
       renderer.excerpt('# Title\n\nSome **bold** [link](/x) and\n`code`.\n\n```\nhidden\n```\n![Alt](/a.png)', 200),
     ).toBe('Title Some bold link and code. Alt');
@@ -432,19 +432,19 @@ describe('an excerpt', () => {
     expect(renderer.excerpt(source, 200)).toBe(words);
   });
 
-  it('never tells what a spoiler hides', () => {
+  it('never reveals the content of a spoiler', () => {
     expect(renderer.excerpt('So ||he dies|| then.\n\n:::spoiler End\nAll die.\n:::\n\nBye', 200)).toBe(
       'So … then. … Bye',
     );
   });
 
   it.each([
-    ['words', `So ||he dies ${'and dies '.repeat(200)}|| then.`, 'So …'],
-    ['words amid marks', `${'*a* '.repeat(20)}||he dies ${'and dies '.repeat(20)}|| then.`, `${'a '.repeat(20)}…`],
-    ['words, cut within their first mark', `${'word '.repeat(10)}${'_'.repeat(49)}||he dies|| ${'w '.repeat(500)}`, ''],
+    ['inline', `So ||he dies ${'and dies '.repeat(200)}|| then.`, 'So …'],
+    ['inline between marks', `${'*a* '.repeat(20)}||he dies ${'and dies '.repeat(20)}|| then.`, `${'a '.repeat(20)}…`],
+    ['inline, cut within its first mark', `${'word '.repeat(10)}${'_'.repeat(49)}||he dies|| ${'w '.repeat(500)}`, ''],
     ['a block', `So\n\n:::spoiler\n${'He dies. '.repeat(200)}\n:::`, 'So …'],
     [
-      'words before too large a table',
+      'inline before too large a table',
       `So ||he dies|| then.\n\n${'|a'.repeat(50)}\n${'|-'.repeat(50)}\n${'|\n'.repeat(500)}`,
       'So …',
     ],
@@ -453,18 +453,18 @@ describe('an excerpt', () => {
       `So\n\n:::spoiler\nHe dies.\n:::\n\n${'|a'.repeat(50)}\n${'|-'.repeat(50)}\n${'|\n'.repeat(500)}`,
       'So …',
     ],
-    ['words of a list', `- So\n- ||he dies ${'and dies '.repeat(200)}||`, 'So …'],
-    ['words of a quotation', `> So ||he\n> dies ${'and dies '.repeat(200)}||`, 'So …'],
-  ])('never tells the beginning of a spoiler whose end it does not reach: %s', (_kind, source, words) => {
+    ['inline in a list', `- So\n- ||he dies ${'and dies '.repeat(200)}||`, 'So …'],
+    ['inline in a quotation', `> So ||he\n> dies ${'and dies '.repeat(200)}||`, 'So …'],
+  ])('never reveals the start of a spoiler whose end it does not reach: %s', (_kind, source, words) => {
     const excerpt = renderer.excerpt(source, 100);
     expect([excerpt.includes('dies'), excerpt.startsWith(words)]).toEqual([false, true]);
   });
 
-  it('of a long text keeps a bar that hides nothing', () => {
+  it('of a long text keeps a vertical bar that is not a spoiler mark', () => {
     expect(renderer.excerpt(`a | b\n\n${'c '.repeat(700)}`, 20)).toBe('a | b c c c c c c…');
   });
 
-  it('takes no time out of proportion, whatever the text begins with', () => {
+  it('takes proportionate time, whatever the text starts with', () => {
     const least = (text: string): number => {
       const took = Array.from({ length: 5 }, () => {
         const before = performance.now();
@@ -478,13 +478,13 @@ describe('an excerpt', () => {
       expect([piece, least(piece.repeat(300)) < 12 * ordinary]).toEqual([piece, true]);
   });
 
-  it('ends at a word, within its length', () => {
+  it('ends at a word boundary, within its length', () => {
     const text = renderer.excerpt('alpha beta gamma delta epsilon', 18);
     expect(text).toBe('alpha beta gamma…');
     expect(renderer.excerpt('😀'.repeat(40), 10)).toBe('😀😀😀😀…');
   });
 
-  it('of a table of thousands of cells is its source, so that it takes no time', () => {
+  it('of a table with thousands of cells is its source, to save time', () => {
     const table = `${'|a'.repeat(50)}\n${'|-'.repeat(50)}\n${'|\n'.repeat(198)}`;
     expect(renderer.excerpt(table, 50)).toMatch(/^[|a]+/);
     expect(renderer.excerpt('|a|b|\n|-|-|\n|c|d|', 50)).toBe('a b c d');

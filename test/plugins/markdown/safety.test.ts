@@ -25,7 +25,7 @@ const CLASS =
   /^(mention|footnote|footnote-back|footnotes|language-[a-z0-9+#-]+|align-(left|center|right)|table-scroll|task|spoiler|words|code|code-[a-z]+)$/;
 const NOTE = /^(fn|fnref)-[0-9a-f]{8}-\d+(-\d+)?$/;
 const BOX = ' type="checkbox" disabled="disabled"';
-/** Attributes of which not every value is harmless. */
+/** Attributes for which not every value is harmless. */
 const ALLOWED: Readonly<Record<string, (value: string) => boolean>> = {
   id: (value) => NOTE.test(value),
   href: (value) =>
@@ -37,7 +37,7 @@ const ALLOWED: Readonly<Record<string, (value: string) => boolean>> = {
 const decode = (text: string): string =>
   text.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
 
-/** A second opinion that shares nothing with the sanitiser: what is wrong with `html`, if anything. */
+/** An independent check that shares nothing with the sanitiser: what is wrong with `html`, if anything. */
 function fault(html: string): string | undefined {
   const rest = html.replace(TAG, '');
   if (/[<>]/.test(rest))
@@ -62,8 +62,8 @@ function* numbers(seed: number): Generator<number> {
   }
 }
 
-describe('what members write', () => {
-  it('comes with more than a hundred hostile texts to be tried', () => {
+describe('posted text', () => {
+  it('is tested with more than a hundred hostile examples', () => {
     expect(new Set(HOSTILE).size).toBeGreaterThanOrEqual(120);
   });
 
@@ -75,7 +75,7 @@ describe('what members write', () => {
     expect(fault(clean(source))).toBeUndefined();
   });
 
-  it('is harmless in ten thousand random mixtures of hostile pieces, and sanitising twice changes nothing', () => {
+  it('is harmless in ten thousand random mixtures of hostile pieces, and sanitising is idempotent', () => {
     const random = numbers(20_260_801);
     const pick = (list: readonly string[]): string => list[Math.floor(random.next().value! * list.length)]!;
     const glue = ['', ' ', '\n', '\n\n', '"', "'", '>', '](', '`', '\t> ', '\n- ', '<', '&', '\\'];
@@ -93,13 +93,13 @@ describe('what members write', () => {
   });
 
   it.each(INTRICATE.map((source) => [source.slice(0, 20), source] as const))(
-    'does not grow out of proportion when it begins with %j',
+    'does not expand excessively when it starts with %j',
     (_, source) => {
       expect(render(source).length).toBeLessThan(64 * 1024 * 8);
     },
   );
 
-  it('is refused when repeated link definitions would make a huge page of it', () => {
+  it('is refused when repeated link definitions would produce a huge page', () => {
     expect(() => parse(`[a]: /${'x'.repeat(2_000)}\n\n${'[a]'.repeat(20_000)}`)).toThrow('repeat too often');
   });
 });

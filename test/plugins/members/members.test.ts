@@ -18,8 +18,8 @@ const names = async (query = '', client: Client = forum.guest): Promise<readonly
 const cardOf = (name: string, client: Client = forum.guest) =>
   client.request('GET', `/u/${name}/card`, { headers: { accept: 'application/json' } });
 
-describe('the list of members', () => {
-  test('has the newest first, or goes by name, and pages follow one another', async () => {
+describe('the member list', () => {
+  test('is sorted by newest or by name, and paginated', async () => {
     expect((await names('?sort=name')).slice(0, 3)).toEqual(['ada', 'bad', 'bob']);
     await accounts().importAccounts([
       { username: 'Aardvark', email: 'a@forum.test', joinedAt: new Date(forum.app.clock.now() + DAY) },
@@ -41,13 +41,13 @@ describe('the list of members', () => {
     expect((await forum.guest.get(`/api/members?sort=newest&cursor=${other}`)).status).toBe(400);
   });
 
-  test('is narrowed by the beginning of a name, in any case', async () => {
+  test('can be filtered by the start of a name, regardless of case', async () => {
     expect(await names('?name=A&sort=name')).toEqual(['Aardvark', 'ada']);
     expect(await names('?name=%25')).toEqual([]);
     expect((await forum.guest.get(`/api/members?name=${'a'.repeat(31)}`)).status).toBe(400);
   });
 
-  test('goes by posts that the viewer may read', async () => {
+  test('can be sorted by the number of posts that the viewer may read', async () => {
     await forum.start('mia', 'Rota', 'staff');
     await forum.start('mia', 'Rota again', 'staff');
     await forum.start('bob', 'Oars');
@@ -60,13 +60,13 @@ describe('the list of members', () => {
     expect((await forum.guest.get('/members?sort=posts')).text).toContain('2 posts');
   });
 
-  test('does not place by their last visit who hides it, and has no one who is disabled', async () => {
+  test('omits members who hide their last visit when sorted by it, and disabled members always', async () => {
     expect(await names('?sort=last_seen')).toContain('bob');
     const hide = await forum.as.bob.submit('/settings/privacy', { hide_last_seen: 'true' });
     expect(hide.status).toBeLessThan(400);
     expect(await names('?sort=last_seen')).not.toContain('bob');
     expect(await names()).toContain('bob');
-    // Nor is there a gap where they would be, or a place to go on from that says when it was.
+    // Neither gaps in pages nor cursors reveal when their last visit was.
     const others = await names('?sort=last_seen');
     const walked: { readonly username: string; readonly id: string }[] = [];
     const cursors: string[] = [];
@@ -87,18 +87,18 @@ describe('the list of members', () => {
     expect((await cardOf('bad')).status).toBe(404);
   });
 
-  test('shows no e-mail or IP address, to administrators neither', async () => {
+  test('shows no e-mail or IP address, not even to administrators', async () => {
     const { text } = await forum.as.root.get('/api/members');
     expect(text).not.toMatch(/@forum|"last_ip"|"email"/);
   });
 
-  test('takes a page a number of statements that does not grow with it', async () => {
+  test('takes a number of SQL statements that does not grow with the page', async () => {
     const measure = (names: string) =>
       leastOf(() => forum.app.statements(() => forum.as.bob.get(`/members?name=${names}`)));
     expect(await measure('')).toBe(await measure('ad'));
   });
 
-  test('is closed to guests where an administrator closes it', async () => {
+  test('is closed to guests if an administrator revokes the permission', async () => {
     const access = forum.app.app.service(Access);
     expect((await forum.guest.get('/')).text).toContain('href="/members"');
     await access.decide('guest', seeMembers, false);
@@ -110,8 +110,8 @@ describe('the list of members', () => {
   });
 });
 
-describe('the card of a member', () => {
-  test('says who they are in short, as a page and for scripts', async () => {
+describe('a member’s card', () => {
+  test('summarizes the profile, as a page and as JSON', async () => {
     await forum.as.ada.submit('/settings/profile', { bio: `Mends boats. ${'And more. '.repeat(90)}` });
     const { body, status } = await cardOf('ada');
     expect(status).toBe(200);
@@ -123,16 +123,16 @@ describe('the card of a member', () => {
     expect((await cardOf('nobody')).status).toBe(404);
   });
 
-  test('stops saying that they are new after some days', async () => {
+  test('stops marking the member as new after some days', async () => {
     await forum.app.app.settings.set({ 'members.new_days': 0 });
     expect((await cardOf('ada')).body.html).not.toContain('New here');
   });
 });
 
-test('those with the most posts are the same, and in the same order, as if all were counted', async () => {
+test('members with the most posts are the same, and in the same order, as if all posts were counted', async () => {
   const { data } = forum.app.app;
   const discussions = forum.app.app.service(Discussions);
-  // Most have few posts, some many; a third of all posts are where guests cannot read.
+  // Most have few posts, some many; guests cannot read a third of all posts.
   await data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts)
     select gen_random_uuid(), c.id, 0, (1 + 40 / (1 + n % 50))::int from generate_series(1, 1500) n
       cross join lateral (select id from category order by md5(n::text || id::text) limit 1) c`);
@@ -174,8 +174,8 @@ test('those with the most posts are the same, and in the same order, as if all w
   ).toEqual([]);
 });
 
-describe('the posts of new authors', () => {
-  test('say so for some days, on pages that are the same for all', async () => {
+describe('posts of new authors', () => {
+  test('are marked for some days, on pages that are the same for everyone', async () => {
     const { number, id } = await forum.start('mia', 'Hello');
     const badge = '<span class="badge">New here</span>';
     const shown = async (client: Client) => (await client.get(`/d/${number}-hello`)).text.split(badge).length - 1;
@@ -184,7 +184,7 @@ describe('the posts of new authors', () => {
     const before = await forum.app.statements(() => forum.guest.get(`/d/${number}-hello?x=1`));
     await forum.app.app.settings.set({ 'discussions.new_author_days': 0 });
     expect(await shown(forum.guest)).toBe(0);
-    // What the setting let go is made anew by a first visit, and let go once more when the other processes hear of it.
+    // The first visit rebuilds what the setting purged, and it is purged again once other processes are notified.
     let visits = 0;
     await expect
       .poll(() => forum.app.statements(() => forum.guest.get(`/d/${number}-hello?y=${++visits}`)))

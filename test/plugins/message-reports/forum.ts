@@ -1,10 +1,10 @@
 import type { Answer } from 'parley-forum/testing';
 import { expectStatus, useForum, type Forum, type Name } from '../discussions/forum.ts';
 
-/** What tests of these reports do again and again. */
+/** Helpers that the tests of these reports share. */
 export interface MessageReportsForum {
   readonly forum: Forum;
-  /** Begins a conversation; `id` is that of its first message. */
+  /** Starts a conversation; `id` is that of its first message. */
   write(
     from: Name,
     to: readonly string[],
@@ -12,7 +12,7 @@ export interface MessageReportsForum {
     subject?: string,
   ): Promise<{ readonly id: string; readonly conversation: string }>;
   send(name: Name, messageId: string, more?: object): Promise<Answer>;
-  /** The report that was made. */
+  /** Resolves to the new report. */
   report(name: Name, messageId: string, more?: object): Promise<any>;
   handle(name: Name, id: string, status?: string, note?: string): Promise<Answer>;
   list(query?: string, name?: Name): Promise<any>;

@@ -34,8 +34,8 @@ beforeEach(async () => {
   for (const name of ['ada', 'bob', 'mia', 'root'] as const) await readAll(forum.as[name]);
 });
 
-describe('who is told', () => {
-  test('are moderators, by one notification while it is unread, without a word of the message', async () => {
+describe('notifications and logs', () => {
+  test('moderators get one notification while it is unread, without any text of the message', async () => {
     for (const words of ['One gannet', 'Two gannets']) await report('bob', (await write('ada', ['bob'], words)).id);
     for (const name of ['mia', 'root'] as const)
       expect(shortly(await unread(name))).toEqual([['message_report', 'see what was reported', 2, false]]);
@@ -50,7 +50,7 @@ describe('who is told', () => {
     ]);
   });
 
-  test('are not those whose message it is, or who made the report', async () => {
+  test('the author of the message and the reporter are not notified', async () => {
     await report('bob', (await write('mia', ['bob'], 'By mia')).id);
     await report('root', (await write('ada', ['root'], 'To root')).id);
     expect(shortly((await unread('root')).filter(({ type }) => type === 'message_report'))).toEqual([
@@ -59,7 +59,7 @@ describe('who is told', () => {
     expect(shortly(await unread('mia'))).toEqual([['message_report', 'see what was reported', 1, false]]);
   });
 
-  test('are all who reported the message once it is handled, never by whom', async () => {
+  test('all reporters of a message are notified when it is handled, but never by whom', async () => {
     const { id } = await write('ada', ['bob', 'root'], 'To both of you');
     const one = await report('bob', id);
     await report('root', id);
@@ -78,7 +78,7 @@ describe('who is told', () => {
     expect(await page('bob', '/settings/notifications')).not.toContain('channels[message_report]');
   });
 
-  test('are the logs, once for all reports of a message', async () => {
+  test('logs get one entry for all reports of a message', async () => {
     const { id } = await write('ada', ['bob', 'root'], 'Logged once');
     const one = await report('bob', id);
     await report('root', id);
@@ -110,7 +110,7 @@ describe('who is told', () => {
 });
 
 describe('a report of a message', () => {
-  test('says what that said, whatever its author makes of it, and where another report has another text', async () => {
+  test('keeps the reported text when its author changes it, and links reports with another text', async () => {
     const { id } = await write('ada', ['bob', 'root'], 'A **rude** word');
     const first = await report('bob', id);
     expectStatus(await forum.as.ada.put(`/api/messages/${id}`, { content: 'A kind word' }), 200);
@@ -120,7 +120,7 @@ describe('a report of a message', () => {
     expect((await send('bob', id)).status).toBe(404);
     const contents = new Map((await list()).reports.map((one: any) => [one.id, one.message.content]));
     expect([contents.get(first.id), contents.get(second.id)]).toEqual(['A **rude** word', 'A kind word']);
-    // The card of the newest leads to the others, and says that there is more to read.
+    // The card of the newest links to the others, and says that their text differs.
     expect(await page('mia', `/mod/message-reports/${second.id}`)).toMatch(
       new RegExp(`A kind word[^]*href="/mod/message-reports/${first.id}"[^]*of another text`),
     );
@@ -128,7 +128,7 @@ describe('a report of a message', () => {
     expectStatus(await handle('mia', second.id), 200);
   });
 
-  test('says nothing of another text where there is none', async () => {
+  test('mentions no other text if there is none', async () => {
     const { id } = await write('ada', ['bob', 'root'], 'One and the same');
     await report('bob', id);
     const { id: second } = await report('root', id);
@@ -139,7 +139,7 @@ describe('a report of a message', () => {
 });
 
 describe('a member’s data', () => {
-  test('has the reports they made, without the messages, and none about them', async () => {
+  test('includes the reports they made, without the messages, and none about them', async () => {
     const { client } = await newcomer('rosa');
     await report('bob', (await write('ada', ['bob', 'rosa'], 'Not for bob’s archive')).id);
     const { id } = await write('ada', ['rosa'], 'Text of somebody else');
@@ -156,28 +156,31 @@ describe('a member’s data', () => {
     );
   });
 
-  test.each(['anonymise', 'remove'] as const)('goes with its author (%s): the copy is empty', async (mode) => {
-    const { id, client } = await newcomer(`leaver${mode.length}`);
-    const sent = { to: ['bob'], subject: 'Between us', content: `A dodo of ${mode}` };
-    const { message } = expectStatus(await client.post('/api/conversations', sent), 201).body;
-    const made = await report('bob', message.id, { note: 'Still here' });
-    await forum.app.app.service(Deletions).erase(id, mode);
-    await forum.app.calm();
-    expect((await places(forum.app, `dodo of ${mode}`)).filter((place) => place.startsWith('message_report'))).toEqual(
-      [],
-    );
-    expect((await list()).reports[0]).toMatchObject({
-      id: made.id,
-      status: 'open',
-      note: 'Still here',
-      message: { content: '', html: '', is_deleted: true },
-      reporter: { username: 'bob' },
-    });
-    expect(await page('mia', '/mod/message-reports')).toContain('has erased it with their account');
-    expectStatus(await handle('mia', made.id), 200);
-  });
+  test.each(['anonymise', 'remove'] as const)(
+    'in the copy of a reported message is erased with its author (%s)',
+    async (mode) => {
+      const { id, client } = await newcomer(`leaver${mode.length}`);
+      const sent = { to: ['bob'], subject: 'Between us', content: `A dodo of ${mode}` };
+      const { message } = expectStatus(await client.post('/api/conversations', sent), 201).body;
+      const made = await report('bob', message.id, { note: 'Still here' });
+      await forum.app.app.service(Deletions).erase(id, mode);
+      await forum.app.calm();
+      expect(
+        (await places(forum.app, `dodo of ${mode}`)).filter((place) => place.startsWith('message_report')),
+      ).toEqual([]);
+      expect((await list()).reports[0]).toMatchObject({
+        id: made.id,
+        status: 'open',
+        note: 'Still here',
+        message: { content: '', html: '', is_deleted: true },
+        reporter: { username: 'bob' },
+      });
+      expect(await page('mia', '/mod/message-reports')).toContain('has erased it with their account');
+      expectStatus(await handle('mia', made.id), 200);
+    },
+  );
 
-  test('goes with the reporter: their name and note', async () => {
+  test('in a report, their name and note, is erased with the reporter', async () => {
     const { id, client } = await newcomer('informer');
     const { id: message } = await write('ada', ['informer'], 'Stays for moderators');
     const body = { message_id: message, reason: 'abuse', note: 'A quokka of a note' };
@@ -198,7 +201,7 @@ describe('a member’s data', () => {
   });
 });
 
-test('reports are deleted, with their copies, some days after they were handled', async () => {
+test('reports and their copies are deleted some days after they were handled', async () => {
   const old = await report('bob', (await write('ada', ['bob'], 'An old thylacine')).id);
   expectStatus(await handle('mia', old.id), 200);
   const waiting = await report('bob', (await write('ada', ['bob'], 'A thylacine that waits')).id);
@@ -220,7 +223,7 @@ test('reports are deleted, with their copies, some days after they were handled'
   expect((await forum.as.mia.get(`/mod/message-reports/${old.id}`)).status).toBe(404);
 });
 
-test('switched off there is no way to report, and uninstalled nothing is left', async () => {
+test('there is no way to report while the plugin is disabled, and no data left once it is uninstalled', async () => {
   const { kernel } = forum.app.app;
   const { conversation, id } = await write('ada', ['bob'], 'Read in any case');
   const offered = async (): Promise<boolean> =>
@@ -245,7 +248,7 @@ test('switched off there is no way to report, and uninstalled nothing is left', 
   expect([await offered(), (await list()).reports]).toEqual([true, []]);
 });
 
-test('is read in German, too', async () => {
+test('pages are available in German', async () => {
   const { id, conversation } = await write('ada', ['bob'], 'Guten Tag');
   const client = forum.app.client({ 'accept-language': 'de' });
   await client.login('bob', PASSWORD);

@@ -3,7 +3,7 @@ import { useMessageReports } from './forum.ts';
 
 const { write, send } = useMessageReports({ 'message-reports.rate_limit': 2 });
 
-test('a member reports so many messages in an hour, and what they reported already costs nothing', async () => {
+test('a member can report a limited number of messages per hour, not counting repeated reports', async () => {
   const messages: string[] = [];
   for (let count = 0; count < 3; count++) messages.push((await write('ada', ['bob'], `Message ${count}`)).id);
   for (const message of [messages[0]!, messages[0]!, messages[0]!, messages[1]!])

@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 
 describe('reporting a message', () => {
-  test('stores a copy of it, which is answered', async () => {
+  test('stores a copy of it and returns it', async () => {
     const answer = await send('bob', message.id, { reason: 'abuse', note: ' Look at this. ' });
     expect(answer.status).toBe(201);
     expect(answer.body.report).toEqual({
@@ -43,7 +43,7 @@ describe('reporting a message', () => {
     expect((await list()).reports[0]).toEqual(answer.body.report);
   });
 
-  test('twice at the same moment is one report', async () => {
+  test('several times at once creates one report', async () => {
     const answers = await Promise.all([1, 2, 3, 4].map(() => send('bob', message.id)));
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
     expect(new Set(answers.map(({ body }) => body.report.id)).size).toBe(1);
@@ -51,7 +51,7 @@ describe('reporting a message', () => {
     expect(rows).toHaveLength(1);
   });
 
-  test('is for those who are in the conversation now', async () => {
+  test('requires being a current participant of the conversation', async () => {
     await forum.guest.csrf();
     const body = { message_id: message.id, reason: 'spam' };
     expect((await forum.guest.post('/api/message-reports', body)).status).toBe(401);
@@ -73,7 +73,7 @@ describe('reporting a message', () => {
     expect([unprotected.status, unprotected.body.code]).toEqual([403, 'csrf_failed']);
   });
 
-  test('is not for one’s own, nor for what was erased, and takes a reason that is known', async () => {
+  test('is refused for one’s own and erased messages, and requires a known reason', async () => {
     const own = await send('ada', message.id);
     expect([own.status, own.body.error]).toEqual([403, 'You wrote this message yourself']);
     expect((await forum.as.ada.get(`/messages/report/${message.id}`)).status).toBe(404);
@@ -90,7 +90,7 @@ describe('reporting a message', () => {
     expect(await page('bob', `/messages/${message.conversation}`)).not.toContain('/messages/report/');
   });
 
-  test('keeps the message as it was, also when nobody is in the conversation any more', async () => {
+  test('keeps the message as it was, even when everyone has left the conversation', async () => {
     const { id } = await report('bob', message.id);
     for (const name of ['ada', 'bob'] as const)
       expect((await forum.as[name].delete(`/api/conversations/${message.conversation}`)).status).toBe(200);
@@ -101,7 +101,7 @@ describe('reporting a message', () => {
 });
 
 describe('the list', () => {
-  test('is for moderators, the newest first, in parts, by status', async () => {
+  test('is for moderators, sorted newest first, paginated and filtered by status', async () => {
     expect((await forum.guest.get('/api/message-reports')).status).toBe(401);
     expect((await forum.as.bob.get('/api/message-reports')).status).toBe(403);
     const ids: string[] = [];
@@ -119,7 +119,7 @@ describe('the list', () => {
       expect((await forum.as.mia.get(`/api/message-reports${query}`)).status).toBe(400);
   });
 
-  test('stays below a size, however long the messages are', async () => {
+  test('has a limited size, however long the messages are', async () => {
     const { id } = await report('bob', message.id);
     await data().all(sql`insert into message_report
         (id, message_id, author_id, content, html, image_rule, sent_at, reporter_id, reason, note, created_at)
@@ -133,7 +133,7 @@ describe('the list', () => {
     await data().all(sql`delete from message_report where note = 'Long'`);
   });
 
-  test('and the pages take as many statements for many as for few', async () => {
+  test('and the pages take as many SQL statements for many reports as for few', async () => {
     const least = (path: string) => leastOf(() => forum.app.statements(() => forum.as.mia.get(path)));
     const paths = ['/mod/message-reports', '/mod/message-reports?status=resolved', '/api/message-reports?limit=100'];
     for (const status of ['open', 'resolved'])
@@ -158,7 +158,7 @@ describe('the list', () => {
 });
 
 describe('handling a report', () => {
-  test('says who did and why, once, for all open reports of the message', async () => {
+  test('records by whom and why, once, for all open reports of the message', async () => {
     const both = await write('ada', ['bob', 'root'], 'To both of you');
     const [one, other] = [await report('bob', both.id), await report('root', both.id, { note: 'Me, too' })];
     const elsewhere = await report('bob', message.id);
@@ -183,14 +183,14 @@ describe('handling a report', () => {
     expect((await handle('root', one.id, 'dismissed')).status).toBe(409);
   });
 
-  test('leaves the message free to be reported anew', async () => {
+  test('lets the message be reported again', async () => {
     const { id } = await report('bob', message.id);
     expect((await handle('mia', id, 'dismissed')).status).toBe(200);
     const again = await report('bob', message.id);
     expect([again.status, again.id === id]).toEqual(['open', false]);
   });
 
-  test('is for moderators, on reports that exist, with an outcome', async () => {
+  test('requires a moderator, an existing report and an outcome', async () => {
     const { id } = await report('bob', message.id);
     await forum.guest.csrf();
     expect((await forum.guest.put(`/api/message-reports/${id}`, { status: 'resolved' })).status).toBe(401);
@@ -202,8 +202,8 @@ describe('handling a report', () => {
   });
 });
 
-describe('without script', () => {
-  test('a message is reported by the button below it, on a page that says what moderators will read', async () => {
+describe('without JavaScript', () => {
+  test('a message is reported by the button below it, on a page that shows what moderators will read', async () => {
     const path = `/messages/report/${message.id}`;
     await forum.as.bob.post(`/api/conversations/${message.conversation}/messages`, { content: 'Stop it' });
     const shown = await page('bob', `/messages/${message.conversation}`);
@@ -223,7 +223,7 @@ describe('without script', () => {
     expect((await forum.guest.get(path)).headers.get('location')).toContain('/login');
   });
 
-  test('moderators work through the open ones', async () => {
+  test('moderators work through the open reports', async () => {
     const { id } = await report('bob', message.id, { note: '<b>bold</b>' });
     const text = await page('mia', '/mod/message-reports');
     for (const words of [
@@ -251,7 +251,7 @@ describe('without script', () => {
     expect((await forum.as.mia.get('/mod/message-reports?page=9')).status).toBe(404);
   });
 
-  test('several reports of a message are one card, and a long message has a page of its own', async () => {
+  test('several reports of a message share one card, and a long message has its own page', async () => {
     const long = await write('ada', ['bob', 'root'], `${'A *long* text. '.repeat(1_300)} The very end.`);
     const one = await report('bob', long.id, { note: 'By bob' });
     const { id } = await report('root', long.id, { note: 'By root' });
@@ -265,7 +265,7 @@ describe('without script', () => {
       expect(await page('mia', `/mod/message-reports/${each}`)).toContain('The very end.');
   });
 
-  test('a number says how many are open, exact after each report and decision', async () => {
+  test('the menu shows the number of open reports, exact after each report and decision', async () => {
     const number = async (): Promise<number> => {
       const [, item = ''] =
         /<a class="menu-item" href="\/mod\/message-reports">(.*?)<\/a>/s.exec(await page('mia', '/categories')) ?? [];

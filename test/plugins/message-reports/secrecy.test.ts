@@ -9,9 +9,9 @@ import { useMessageReports } from './forum.ts';
 
 const { forum, write, report, handle, list, page } = useMessageReports();
 const REPORTED = 'octopus';
-/** What stands in the conversation besides the message that is reported. */
+/** What else is in the conversation besides the reported message. */
 let hidden: readonly string[];
-/** Who else is in it: a member like others, whom other pages may name. */
+/** Another participant: a member like others, whom other pages may name. */
 let carla: readonly string[];
 let id: string;
 let message: string;
@@ -22,7 +22,7 @@ const say = async (name: Name, conversation: string, content: string): Promise<s
   expectStatus(await forum.as[name].post(`/api/conversations/${conversation}/messages`, { content }), 201).body.message
     .id;
 
-/** Ada writes to bob and to carla, who is nowhere else; bob reports one message of three. */
+/** Ada writes to bob and to carla, who appears nowhere else; bob reports one of three messages. */
 beforeAll(async () => {
   const { id: member } = await forum.app.app
     .service(Accounts)
@@ -36,8 +36,8 @@ beforeAll(async () => {
   await forum.app.calm();
 });
 
-describe('of a conversation', () => {
-  test('moderators and administrators get to see the message that was reported, and nothing else', async () => {
+describe('in a conversation', () => {
+  test('moderators and administrators see only the reported message', async () => {
     const paths = [
       '/api/message-reports',
       '/api/message-reports?status=open',
@@ -51,7 +51,7 @@ describe('of a conversation', () => {
       }
   });
 
-  test('neither the other pages of moderators nor logs, notifications or events have a word', async () => {
+  test('no text appears in other moderation pages, logs, notifications or events', async () => {
     const other = await report('bob', (await write('ada', ['bob'], 'Another octopus', 'Walrus again')).id);
     const answer = await handle('mia', other.id, 'dismissed', 'Only an octopus');
     expect(found(answer.text)).toEqual([]);
@@ -75,13 +75,13 @@ describe('of a conversation', () => {
     expect(log).not.toContain(`/mod/reports/${other.id}`);
   });
 
-  test('what was reported leads nowhere', async () => {
+  test('the reported message gives no access to the rest', async () => {
     for (const name of ['mia', 'root'] as const)
       for (const path of [`/messages/report/${message}`, `/messages/${message}`, `/api/conversations/${message}`])
         expect([path, (await forum.as[name].get(path)).status]).toEqual([path, 404]);
   });
 
-  test('nobody else gets to see anything of the reports, not even from a form that is refused', async () => {
+  test('no one else sees anything of the reports, not even in a refused form', async () => {
     const visitors: readonly Client[] = [forum.guest, forum.as.ada, forum.as.bob, forum.as.bad];
     for (const visitor of visitors) {
       for (const path of ['/mod/message-reports', `/mod/message-reports/${id}`, '/api/message-reports']) {
@@ -102,7 +102,7 @@ describe('of a conversation', () => {
 });
 
 describe('a moderator', () => {
-  test('neither sees nor handles reports of their own messages, which admins do', async () => {
+  test('can neither see nor handle reports of their own messages, unlike administrators', async () => {
     const own = await report('bob', (await write('mia', ['bob'], 'By a pelican')).id);
     expect((await list('?limit=100')).reports.map((one: any) => one.id)).not.toContain(own.id);
     expect((await handle('mia', own.id)).status).toBe(404);
@@ -114,13 +114,13 @@ describe('a moderator', () => {
     for (const each of [own, ofAdmin]) expect((await handle('root', each.id)).status).toBe(200);
   });
 
-  test('in a conversation reports from it as others do, and may handle that', async () => {
+  test('in a conversation can report a message like others, and may handle the report', async () => {
     const made = await report('mia', (await write('ada', ['mia'], 'To a moderator')).id);
     expect((await handle('mia', made.id)).status).toBe(200);
   });
 });
 
-test('what plugins are given of a message is what their viewer reads', async () => {
+test('plugins get a message only if their viewer may read it', async () => {
   const viewers = await forum.app.app.service(Accounts).viewers(Object.values(forum.ids));
   const messages = forum.app.app.service(Messages);
   const seen = async (name: Name) => (await messages.find(message, viewers.get(forum.ids[name])!))?.content;
@@ -130,7 +130,7 @@ test('what plugins are given of a message is what their viewer reads', async () 
   expect(await messages.find(message, { id: undefined, username: undefined, group })).toBeUndefined();
 });
 
-test('a picture that may be shown no more is not shown to moderators either', async () => {
+test('an image that is no longer allowed is not shown to moderators either', async () => {
   const made = await report('bob', (await write('ada', ['bob'], '![a boat](https://boats.example/a.png)')).id);
   await forum.app.app.service(Data).all(sql`update message_report set image_rule = 'another',
     html = '<p><img src="/api/discussions" alt="a boat"></p>' where id = ${made.id}`);

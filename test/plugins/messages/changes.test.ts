@@ -11,7 +11,7 @@ const ABSENT = '01890000-0000-7000-8000-000000000000';
 interface Begun {
   readonly id: string;
   readonly conversation: string;
-  /** Of the conversation's page. */
+  /** The path of the conversation's page. */
   readonly path: string;
 }
 const begun = async (name: Name, to: readonly string[], content: string): Promise<Begun> => {
@@ -27,8 +27,8 @@ const page = async (name: Name, path: string): Promise<string> =>
   expectStatus(await forum.as[name].get(path), 200).text;
 const count = async (name: Name): Promise<number> => (await forum.as[name].get('/api/conversations/count')).body.count;
 
-describe('whoever wrote a message', () => {
-  test('edits it, and all in the conversation see the new text, and when that was', async () => {
+describe('the author of a message', () => {
+  test('edits it, and all participants see the new text and the time of the edit', async () => {
     const { id, conversation, path } = await begun('ada', ['bob'], 'At noon');
     await page('bob', path);
     forum.app.clock.advance(60_000);
@@ -52,7 +52,7 @@ describe('whoever wrote a message', () => {
     expect(expectStatus(await edit('ada', id, '  At **one**'), 200).body.message.edited_at).toBe(at);
   });
 
-  test('removes it for all, and nothing of its text is stored any more', async () => {
+  test('removes it for everyone, and its text is no longer stored', async () => {
     const { id, conversation, path } = await begun('ada', ['bob'], 'A wombatword');
     expectStatus(await forum.as.bob.post(`/api/conversations/${conversation}/messages`, { content: 'Yes' }), 201);
     await edit('ada', id, 'Another wombatword');
@@ -78,7 +78,7 @@ describe('whoever wrote a message', () => {
     expect(again.map(({ status }) => status)).toEqual([404, 404, 404]);
   });
 
-  test('that was the last one leaves the list saying so', async () => {
+  test('removes the last message, and the list says so', async () => {
     const { id } = await begun('ada', ['bob'], 'Too much');
     await remove('ada', id);
     expect(await page('bob', '/messages')).toMatch(/card-excerpt">The author removed this message\./);
@@ -88,7 +88,7 @@ describe('whoever wrote a message', () => {
     });
   });
 
-  test('does both without script, and gets back what is refused', async () => {
+  test('does both without JavaScript, and keeps the input of a refused form', async () => {
     const { id, path } = await begun('ada', ['bob'], 'Without script');
     const shown = await page('ada', path);
     expect(shown).toContain(`href="/messages/edit/${id}"`);
@@ -113,7 +113,7 @@ describe('whoever wrote a message', () => {
     expect(await page('bob', path)).not.toContain('By a form');
   });
 
-  test('is told where it was changed on another device meanwhile, and may replace that', async () => {
+  test('is warned if it was changed on another device in the meantime, and may overwrite that', async () => {
     const { id } = await begun('ada', ['bob'], 'First');
     const seen = /name="seen" value="([^"]+)"/.exec(await page('ada', `/messages/edit/${id}`))![1]!;
     const tag = (await message('ada', id)).headers.get('etag')!;
@@ -135,7 +135,7 @@ describe('whoever wrote a message', () => {
 });
 
 describe('a message', () => {
-  test('is changed by its writer alone, and is not there for whoever is not in the conversation', async () => {
+  test('can be changed only by its author, and is not found by non-participants', async () => {
     const { id } = await begun('ada', ['bob'], 'Mine');
     const found = async (name: Name) => {
       const answers = [
@@ -157,14 +157,14 @@ describe('a message', () => {
     expect((await message('bob', id)).body.message.content).toBe('Mine');
   });
 
-  test('is not changed by whoever has left', async () => {
+  test('cannot be changed after its author has left', async () => {
     const { id, conversation } = await begun('ada', ['bob', 'mia'], 'Before I go');
     expectStatus(await forum.as.ada.delete(`/api/conversations/${conversation}`), 200);
     expect([(await edit('ada', id, 'x')).status, (await remove('ada', id)).status]).toEqual([404, 404]);
     expect((await message('bob', id)).body.message.content).toBe('Before I go');
   });
 
-  test('whose other readers have left, or ignore its writer, is not edited, but may be removed', async () => {
+  test('whose other readers have left, or ignore its author, cannot be edited but can be removed', async () => {
     const alone = await begun('ada', ['bob'], 'Alone');
     await forum.as.bob.delete(`/api/conversations/${alone.conversation}`);
     expect((await edit('ada', alone.id, 'x')).status).toBe(409);
@@ -178,7 +178,7 @@ describe('a message', () => {
     expectStatus(await ignore(false), 200);
   });
 
-  test('is not changed by suspended and banned members', async () => {
+  test('cannot be changed by suspended and banned members', async () => {
     const { id, path } = await begun('bob', ['ada'], 'Rude words');
     const access = forum.app.app.service(Access);
     const until = new Date(forum.app.clock.now() + 86_400_000);
@@ -192,14 +192,14 @@ describe('a message', () => {
   test.each([
     ['no text', '\n \n'],
     ['a text that is too long', 'x'.repeat(20_001)],
-  ])('is not edited into %s', async (_what, content) => {
+  ])('cannot be edited into %s', async (_what, content) => {
     const { id } = await begun('ada', ['bob'], 'Stays');
     const answer = await edit('ada', id, content);
     expect([answer.status, answer.body.details?.[0]?.field]).toEqual([400, 'content']);
     expect((await message('bob', id)).body.message).toMatchObject({ content: 'Stays', edited_at: null });
   });
 
-  test('that is edited counts as one that is written', async () => {
+  test('that is edited counts towards the rate limit like a new one', async () => {
     const { id } = await begun('bob', ['ada'], 'Rates');
     const settings = forum.app.app.service(Settings);
     await settings.set({ 'messages.rate_limit': 1 });
@@ -209,7 +209,7 @@ describe('a message', () => {
     expect([refused.status, form.status, form.text.includes('Not lost')]).toEqual([429, 429, true]);
   });
 
-  test('that is edited or removed is told to those in the conversation alone, as nothing new', async () => {
+  test('that is edited or removed is signalled only to participants, and not as new', async () => {
     const { id, conversation, path } = await begun('ada', ['bob'], 'Albatross');
     await page('bob', path);
     await forum.app.calm();
@@ -226,14 +226,14 @@ describe('a message', () => {
     expect([heard(root), bob.heard, root.heard, await count('bob')]).toEqual([[], [], [], before]);
   });
 
-  test('and one of its neighbours are shown by themselves', async () => {
+  test('can be shown by a range of numbers, without the others', async () => {
     const { conversation, path } = await begun('ada', ['bob'], 'Number 1');
     for (const at of [2, 3, 4])
       await forum.as.ada.post(`/api/conversations/${conversation}/messages`, { content: `Number ${at}` });
     const numbers = (text: string) => [...text.matchAll(/id="message-(\d+)"/g)].map(([, number]) => Number(number));
     expect(numbers(await page('bob', `${path}?after=1&before=4`))).toEqual([2, 3]);
     expect(numbers(await page('bob', `${path}?after=3&before=3`))).toEqual([]);
-    // What stands behind those stays unread.
+    // Messages after the range stay unread.
     expect((await forum.as.bob.get(`/api/conversations/${conversation}`)).body.conversation.unread_count).toBe(1);
   });
 });

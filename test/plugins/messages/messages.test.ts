@@ -37,7 +37,7 @@ const page = async (name: Name, path: string): Promise<string> =>
 const author = (name: Name) => expect.objectContaining({ id: forum.ids[name], username: name }) as object;
 
 describe('a conversation', () => {
-  test('is begun with a message, and read by those who are in it', async () => {
+  test('is started with a message, and read by its participants', async () => {
     const made = await begun('ada', ['@Bob', 'mia'], '  About\nropes ', '\n\nHave you **seen** them?\r\n');
     const { id } = made.conversation;
     expect(made.message).toEqual({
@@ -77,7 +77,7 @@ describe('a conversation', () => {
     expect((await messages('mia', id, '?order=desc&limit=1')).messages[0].content).toBe('At the slip.');
   });
 
-  test('is not there for anybody else, administrators included', async () => {
+  test('is not found by anyone else, including administrators', async () => {
     const { id } = (await begun('ada', ['bob'], 'Between us')).conversation;
     const paths = ['', '/messages'].map((path) => `/api/conversations/${id}${path}`);
     const found: unknown[] = [];
@@ -97,7 +97,7 @@ describe('a conversation', () => {
     expect((await forum.as.ada.get('/api/conversations/none')).status).toBe(404);
   });
 
-  test('stands in no list, search, feed, event or sitemap, and nobody is told of who is mentioned', async () => {
+  test('appears in no list, search, feed, event or sitemap, and its mentions notify no one', async () => {
     const [subject, content] = ['Zebrafinch', 'A quokkatext for @mia: https://quokka.example/'];
     const { id } = (await begun('ada', ['bob'], subject, content)).conversation;
     await forum.app.calm();
@@ -136,13 +136,13 @@ describe('a conversation', () => {
   });
 
   test.each([
-    ['nobody', { to: [' ', '@'] }, 'to'],
-    ['its writer alone', { to: ['ada'] }, 'to'],
-    ['somebody whom there is not', { to: ['bob', 'zoe'] }, 'to'],
-    ['too many', { to: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'] }, 'to'],
+    ['no recipient', { to: [' ', '@'] }, 'to'],
+    ['only its author', { to: ['ada'] }, 'to'],
+    ['an unknown member', { to: ['bob', 'zoe'] }, 'to'],
+    ['too many recipients', { to: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'] }, 'to'],
     ['no subject', { subject: ' \n' }, 'subject'],
-    ['a subject that shows nothing', { subject: '\u202e\u200b' }, 'subject'],
-    ['a text that shows nothing', { content: '\u200b\u2060' }, 'content'],
+    ['an invisible subject', { subject: '\u202e\u200b' }, 'subject'],
+    ['an invisible text', { content: '\u200b\u2060' }, 'content'],
     ['a subject that is too long', { subject: 'x'.repeat(201) }, 'subject'],
     ['no text', { content: '\n \n' }, 'content'],
     ['a text that is too long', { content: 'x'.repeat(20_001) }, 'content'],
@@ -152,7 +152,7 @@ describe('a conversation', () => {
     expect([answer.status, answer.body.details?.[0]?.field]).toEqual([400, field]);
   });
 
-  test('is begun once with one key, however often it is sent', async () => {
+  test('is created once for one idempotency key, however often it is sent', async () => {
     const headers = { 'idempotency-key': 'the same' };
     const send = () => forum.as.ada.post('/api/conversations', { to: ['bob'], subject: 'Once', content: 'x' }, headers);
     const ids = [await send(), await send()].map(({ body }) => body.conversation.id);
@@ -163,7 +163,7 @@ describe('a conversation', () => {
     expect(numbers).toEqual([2, 2]);
   });
 
-  test('is refused beyond the rates', async () => {
+  test('is refused beyond the rate limits', async () => {
     const { id } = (await begun('bob', ['ada'], 'Rates')).conversation;
     await settings().set({ 'messages.conversation_rate_limit': 1 });
     const refused = await begin('bob', ['ada'], 'Too many');
@@ -176,7 +176,7 @@ describe('a conversation', () => {
     expect(form.text).toContain('Not lost');
   });
 
-  test('is listed with the newest message first, so that nothing ties, and read in pages', async () => {
+  test('is listed by newest message, in an order without ties, and paginated', async () => {
     await forum.app.app.service(Accounts).create({
       username: 'lister',
       email: 'lister@forum.test',
@@ -206,7 +206,7 @@ describe('a conversation', () => {
 });
 
 describe('messages', () => {
-  test('that are written at once are numbered without gaps', async () => {
+  test('that are written concurrently are numbered without gaps', async () => {
     const { id } = (await begun('ada', ['bob', 'mia'], 'At once')).conversation;
     const writers = ['ada', 'bob', 'mia', 'ada', 'bob', 'mia'] as const;
     const answers = await Promise.all(writers.map((name, at) => reply(name, id, `Word ${at}`)));
@@ -215,7 +215,7 @@ describe('messages', () => {
     expect((await conversation('ada', id)).message_count).toBe(7);
   });
 
-  test('are unread until their reader has seen them, and not beyond what was seen', async () => {
+  test('are marked as read only as far as their reader has seen them', async () => {
     for (const name of ['ada', 'bob'] as const) await readEverything(name);
     const { id } = (await begun('ada', ['bob'], 'Unread')).conversation;
     for (const content of ['Two', 'Three']) await reply('ada', id, content);
@@ -226,7 +226,7 @@ describe('messages', () => {
     expect(await read('bob', id, 900)).toBe(0);
     await reply('ada', id, 'Four');
     expect((await conversation('bob', id)).unread_count).toBe(1);
-    // Whoever answers without having read the others has not read them.
+    // A reply does not mark other unread messages as read.
     await reply('bob', id, 'Five');
     expect((await conversation('bob', id)).unread_count).toBe(2);
     await read('bob', id);
@@ -234,7 +234,7 @@ describe('messages', () => {
     expect((await conversation('bob', id)).unread_count).toBe(0);
   });
 
-  test('of a muted conversation count nowhere and notify nobody', async () => {
+  test('of a muted conversation are not counted and notify no one', async () => {
     for (const name of ['ada', 'bob'] as const) await readEverything(name);
     const { id } = (await begun('ada', ['bob'], 'Muted')).conversation;
     await read('bob', id);
@@ -249,7 +249,7 @@ describe('messages', () => {
     expect([headers.get('location'), await unread('bob')]).toEqual([`/messages/${id}`, 1]);
   });
 
-  test('notify those who did not write them, once while unread, without a word of it', async () => {
+  test('notify the other participants, once while unread, without any of their text', async () => {
     await readEverything('bob');
     const { id } = (await begun('ada', ['bob'], 'Heron', 'Pelican')).conversation;
     await reply('ada', id, 'Again');
@@ -258,12 +258,12 @@ describe('messages', () => {
     expect([shortly([one]), others]).toEqual([[['message', 'a private conversation', 2, false]], []]);
     expect([one.url, one.actor.username]).toEqual([`http://forum.test/messages/${id}`, 'ada']);
     expect(await page('bob', '/notifications')).toContain('ada wrote in');
-    // Reading the conversation reads its notification.
+    // Reading the conversation marks its notification as read.
     await page('bob', `/messages/${id}`);
     expect([await countOf(forum.as.bob), await unread('bob')]).toEqual([0, 0]);
   });
 
-  test('leave no notification behind that came while they were read, or their reader left', async () => {
+  test('leave no notification that arrives while they are read or their reader leaves', async () => {
     await readEverything('bob');
     for (let round = 0; round < 8; round++) {
       const { id } = (await begun('ada', ['bob'], `Round ${round}`)).conversation;
@@ -275,7 +275,7 @@ describe('messages', () => {
     expect([await countOf(forum.as.bob), await unread('bob')]).toEqual([0, 0]);
   });
 
-  test('are told to those in the conversation alone', async () => {
+  test('are signalled only to participants', async () => {
     const heard = ({ signals }: Listener) => signals.filter(({ event }) => event === 'messages').map((one) => one.data);
     for (const name of ['bob', 'mia'] as const) await readEverything(name);
     await using bob = await listen(forum.app, forum.as.bob);
@@ -292,7 +292,7 @@ describe('messages', () => {
     expect([bob, mia, root, guest].flatMap((stream) => stream.heard)).toEqual([]);
   });
 
-  test('keep a picture that may be shown no more from being shown', async () => {
+  test('do not show an image that is no longer allowed', async () => {
     const made = await begun('ada', ['bob'], 'Pictures', '![a boat](https://boats.example/a.png)');
     const { id } = made.conversation;
     await data().all(sql`update conversation_message set image_rule = 'another',
@@ -301,11 +301,11 @@ describe('messages', () => {
   });
 });
 
-describe('whoever may write to whom', () => {
+describe('permission to write', () => {
   const closed = async (name: Name, open: boolean): Promise<void> =>
     void expectStatus(await forum.as[name].submit('/settings/messages', { open: String(open) }), 303);
 
-  test('members who want no messages get none but from staff, and answer those they get', async () => {
+  test('members who want no messages get them only from staff, and can answer those they get', async () => {
     await closed('bob', false);
     expect(await page('bob', '/settings/messages')).not.toMatch(/name="open" value="true" checked/);
     const refused = await begin('ada', ['mia', 'Bob'], 'No');
@@ -322,7 +322,7 @@ describe('whoever may write to whom', () => {
     expect((await forum.guest.get('/u/bob')).text).not.toContain('/messages/new');
   });
 
-  test('whoever is ignored begins none, and answers none that nobody else would read', async () => {
+  test('ignored members cannot start a conversation, or reply where no one else would read it', async () => {
     const two = (await begun('ada', ['bob'], 'The two of us')).conversation.id;
     const three = (await begun('ada', ['bob', 'mia'], 'The three of us')).conversation.id;
     const ignore = async (muted: boolean): Promise<unknown> =>
@@ -341,7 +341,7 @@ describe('whoever may write to whom', () => {
     expectStatus(await reply('bob', two, 'Hello again'), 201);
   });
 
-  test('suspended and banned members read, and write nothing', async () => {
+  test('suspended and banned members can read but not write', async () => {
     const { id } = (await begun('ada', ['bob'], 'Before')).conversation;
     const until = new Date(forum.app.clock.now() + 86_400_000);
     await forum.app.app.service(Access).suspend({ userId: forum.ids.bob, until, reason: 'Rude words' });
@@ -356,7 +356,7 @@ describe('whoever may write to whom', () => {
     expect(await page('bad', '/messages')).not.toContain('href="/messages/new"');
   });
 
-  test('a group may be refused it', async () => {
+  test('a group can be denied it', async () => {
     const access = forum.app.app.service(Access);
     await access.decide('member', sendMessages, false);
     expect([(await begin('ada', ['mia'], 'x')).status, (await forum.as.ada.get('/messages/new')).status]).toEqual([
@@ -367,8 +367,8 @@ describe('whoever may write to whom', () => {
   });
 });
 
-describe('whoever leaves', () => {
-  test('reads it no more, while the others go on', async () => {
+describe('a member who leaves', () => {
+  test('can no longer read the conversation, while the others continue', async () => {
     const { id } = (await begun('ada', ['bob', 'mia'], 'Leaving')).conversation;
     expect(await page('bob', `/messages/${id}/leave`)).toContain('You will lose access to “Leaving”');
     expect((await forum.as.bob.submit(`/messages/${id}/leave`)).headers.get('location')).toBe('/messages');
@@ -386,7 +386,7 @@ describe('whoever leaves', () => {
     expect(await data().all(sql`select 1 from conversation_message where conversation_id = ${id}`)).toEqual([]);
   });
 
-  test('while others write leaves no message behind that nobody can read', async () => {
+  test('while others write leaves no message behind that no one can read', async () => {
     for (let round = 0; round < 5; round++) {
       const { id } = (await begun('ada', ['bob'], `Round ${round}`)).conversation;
       const answers = await Promise.all([
@@ -411,7 +411,7 @@ describe('whoever leaves', () => {
 });
 
 describe('the pages', () => {
-  test('begin and answer a conversation without script', async () => {
+  test('start and answer a conversation without JavaScript', async () => {
     expect(await page('ada', '/messages/new?to=bob')).toMatch(/<textarea id="f-to"[^>]*>\s*@bob <\/textarea>/);
     const drafts = await Promise.all(
       ['', '?to=bob', '?to=%40Bob', '?to=mia'].map(async (query) =>
@@ -456,7 +456,7 @@ describe('the pages', () => {
     expect([empty.status, empty.text.includes('aria-invalid="true"')]).toEqual([400, true]);
   });
 
-  test('show how many conversations are unread, to their reader alone', async () => {
+  test('show the number of unread conversations, only to their reader', async () => {
     await readEverything('bob');
     expect(await page('bob', '/categories')).toMatch(/<a class="icon-button" href="\/messages"[^>]* hidden>/);
     const { id } = (await begun('ada', ['bob'], 'Counted')).conversation;
@@ -465,14 +465,14 @@ describe('the pages', () => {
     expect(categories).toMatch(/href="\/messages"[^]*?<span>Messages<\/span> <span class="count">1<\/span>/);
     await readEverything('root');
     expect(await page('root', '/categories')).not.toContain('Conversations with new messages: 1');
-    // Nothing is read by a page that shows nothing of it.
+    // A page that shows no message marks none as read.
     await page('bob', `/messages/${id}?after=900`);
     expect(await unread('bob')).toBe(1);
     // The page that shows it no longer counts it.
     expect(await page('bob', `/messages/${id}`)).toMatch(/<a class="icon-button" href="\/messages"[^>]* hidden>/);
   });
 
-  test('of a long conversation begin with the newest messages, and lead to the others', async () => {
+  test('of a long conversation start with the newest messages, and link to the others', async () => {
     const { id } = (await begun('ada', ['bob'], 'Long')).conversation;
     for (let number = 2; number <= 45; number++) await reply('ada', id, `Message ${number}`);
     const numbers = (text: string) => [...text.matchAll(/id="message-(\d+)"/g)].map(([, number]) => Number(number));
@@ -497,7 +497,7 @@ describe('the pages', () => {
     }
   });
 
-  test('stay below a size, however long the messages are', async () => {
+  test('have a limited size, however long the messages are', async () => {
     const { id } = (await begun('ada', ['bob'], 'Large')).conversation;
     await data().all(sql`insert into conversation_message
         (id, conversation_id, number, author_id, content, html, image_rule, created_at)
@@ -510,12 +510,12 @@ describe('the pages', () => {
     expect((await messages('bob', id, `?cursor=${cursor}`)).messages[0].number).toBe(4);
     expect((await messages('bob', id, `?cursor=${cursor}&limit=1`)).messages).toHaveLength(1);
     expect((await page('bob', `/messages/${id}`)).length).toBeLessThan(700_000);
-    // What was written before a message gives way to it.
+    // Earlier messages are left out in favour of the requested one.
     const around = await page('bob', `/messages/${id}?around=8`);
     expect([around.length < 700_000, around.includes('id="message-8"')]).toEqual([true, true]);
   });
 
-  test('take as many statements for many as for one', async () => {
+  test('take as many SQL statements for many messages as for one', async () => {
     const least = (path: string) => leastOf(() => forum.app.statements(() => forum.as.mia.get(path)));
     await readEverything('mia');
     const { id } = (await begun('ada', ['mia'], 'One')).conversation;
@@ -531,7 +531,7 @@ describe('the pages', () => {
   });
 });
 
-test('what each participant knows of the last message is counted anew', async () => {
+test('the last and read message numbers of participants are checked and repaired', async () => {
   const { id } = (await begun('ada', ['bob'], 'Recounted')).conversation;
   await reply('ada', id, 'Two');
   await data().all(sql`update conversation_participant set last_number = 7, read_number = 5
