@@ -22,7 +22,7 @@ beforeAll(async () =>
 );
 
 const page = async (path: string, name: Name = 'mia') => (await forum.as[name].get(path)).text;
-/** The log hears of things in the background. */
+/** Waits for an entry, as the log is written in the background. */
 const logged = async (action: string, about: string): Promise<ModerationEntry> => {
   const find = () =>
     entries.find(
@@ -38,7 +38,7 @@ const notified = async (name: Name, type: string) =>
     (one: { type: string }) => one.type === type,
   );
 
-test('the pages of moderators lead to one another, and say where one is', async () => {
+test('the moderation pages link to each other, and mark the current one', async () => {
   const tabs = async (path: string) => {
     const [, list = ''] = /<nav class="tabs" aria-label="Moderation">(.*?)<\/nav>/s.exec(await page(path)) ?? [];
     return [...list.matchAll(/<a href="([^"]*)"( aria-current="page")?>/g)].map(([, href, current]) => [
@@ -50,9 +50,9 @@ test('the pages of moderators lead to one another, and say where one is', async 
   for (const path of paths) expect(await tabs(path)).toEqual(paths.map((href) => [href, href === path]));
 });
 
-describe('the first page', () => {
+describe('the overview', () => {
   const QUIET = 'Nothing to review';
-  /** The headings of what waits, and the pages that its lines lead to. */
+  /** The headings of the queues, and the links and texts of their lines. */
   const waiting = async (name: Name = 'mia') => {
     const text = await page('/mod', name);
     return {
@@ -61,12 +61,12 @@ describe('the first page', () => {
     };
   };
 
-  test('says that nothing waits', async () => {
+  test('says that there is nothing to review', async () => {
     expect(await waiting()).toEqual({ headings: [], lines: [] });
     expect(await page('/mod')).toContain(QUIET);
   });
 
-  test('lists what waits in every queue, once for each post and message, with the page of each', async () => {
+  test('lists what is pending in every queue, once for each post and message, with a link to each', async () => {
     const { id } = await forum.start('ada', 'Ropes');
     const reply = await forum.reply('bob', id, 'Buy mine');
     await forum.as.ada.post('/api/reports', { post_id: reply.id, reason: 'other' });
@@ -91,7 +91,7 @@ describe('the first page', () => {
     expect(await waiting()).toEqual({ headings: [], lines: [] });
   });
 
-  test('does not say so for the queue of a plugin that fails, nor shows one that the viewer may not see', async () => {
+  test('does not say so if a plugin’s queue fails, and hides queues that the viewer may not see', async () => {
     const queue = (can: Permission, answer: () => Promise<{ readonly count: number; readonly items: [] }>) => ({
       href: '/mod/lost-property',
       heading: 'moderation:suspended',
@@ -123,7 +123,7 @@ describe('the first page', () => {
 });
 
 describe('the log', () => {
-  test('has what moderators do with what others wrote, by whom, whose and why', async () => {
+  test('records what moderators do with others’ content, with moderator, author and reason', async () => {
     const { id, number } = await forum.start('ada', 'Keel bolts');
     const reply = await forum.reply('bob', id, 'Buy mine');
     expect((await forum.as.mia.delete(`/api/posts/${reply.id}?reason=Advertising`)).status).toBe(200);
@@ -155,7 +155,7 @@ describe('the log', () => {
     expect(await page('/mod')).toContain('Enough of keels');
   });
 
-  test('has each place that a discussion was pinned in', async () => {
+  test('records each place where a discussion was pinned', async () => {
     const { id } = await forum.start('ada', 'Pins of keels');
     for (const place of ['category', 'category', 'everywhere', null])
       expect((await forum.as.mia.put(`/api/discussions/${id}`, { pinned_in: place })).status).toBe(200);
@@ -164,7 +164,7 @@ describe('the log', () => {
     expect(actions.toSorted()).toEqual(['discussion.pinned', 'discussion.pinned', 'discussion.unpinned']);
   });
 
-  test('has posts that were moved and discussions that were merged, once for all posts, and leads to them', async () => {
+  test('records moved posts and merged discussions, once for all posts, and links to them', async () => {
     const [from, to] = [await forum.start('ada', 'Too much of keels'), await forum.start('ada', 'Enough of keels')];
     const posts = [await forum.reply('bob', from.id, 'One'), await forum.reply('root', from.id, 'Two')];
     const move = { post_ids: posts.map(({ id }) => id), discussion_id: to.id, reason: ' Another subject ' };
@@ -190,7 +190,7 @@ describe('the log', () => {
       expect(text).toContain(words);
   });
 
-  test('is saved as a file: what is chosen, without what its reader may not read, and no cell is a formula', async () => {
+  test('can be exported as filtered, without what the reader may not read, and with formulas escaped', async () => {
     const saved = async (name: Name, filters: Record<string, string> = {}): Promise<readonly string[]> => {
       const answer = await forum.as[name].submit('/mod/log/export', filters);
       expect([answer.status, answer.headers.get('content-type'), answer.headers.get('cache-control')]).toEqual([
@@ -230,7 +230,7 @@ describe('the log', () => {
     expect((await forum.guest.submit('/mod/log/export')).status).toBe(401);
   });
 
-  test('has nothing of what authors do with their own', async () => {
+  test('records nothing that authors do with their own content', async () => {
     const { id } = await forum.start('ada', 'My own');
     const reply = await forum.reply('mia', id, 'Mine');
     await forum.as.mia.put(`/api/posts/${reply.id}`, { content: 'Mine still' });
@@ -244,7 +244,7 @@ describe('the log', () => {
     ]);
   });
 
-  test('has how reports ended, and what was done to members, each also in the audit log’s terms', async () => {
+  test('records the outcome of reports, and actions on members', async () => {
     const { postId } = await forum.start('ada', 'Reported');
     const { report } = (await forum.as.bob.post('/api/reports', { post_id: postId, reason: 'spam' })).body;
     await forum.as.mia.put(`/api/reports/${report.id}`, { status: 'dismissed', note: 'Harmless' });
@@ -261,7 +261,7 @@ describe('the log', () => {
     expect(await page('/mod/members/ada')).toContain(`/mod/reports/${report.id}`);
   });
 
-  test('is found by action, moderator and member, in parts, the newest first', async () => {
+  test('can be filtered by action, moderator and member, and is paginated, newest first', async () => {
     for (let at = 0; at < 35; at++) {
       forum.app.clock.advance(1_000);
       await forum.as.root.submit('/mod/members/bob/warn', { reason: `Warning number ${at}.` });
@@ -282,12 +282,12 @@ describe('the log', () => {
     expect((await forum.as.mia.get('/mod/log?page=0')).status).toBe(400);
   });
 
-  test('takes as many statements for many lines as for few', async () => {
+  test('takes as many SQL statements for many entries as for few', async () => {
     const least = (path: string) => leastOf(() => forum.app.statements(() => page(path)));
     expect(await least('/mod/log?action=member.warned')).toBe(await least('/mod/log?action=report.dismissed'));
   });
 
-  test('leaves out what a moderator may not read', async () => {
+  test('omits what a moderator may not read', async () => {
     const group = await forum.app.app.service(Access).saveGroup({ name: 'Owners', level: 'member' });
     const secret = await forum.app.app
       .service(Categories)
@@ -305,8 +305,8 @@ describe('the log', () => {
   });
 });
 
-describe('whoever it happened to', () => {
-  test('is told what and why, but not by whom, and reads it again later', async () => {
+describe('the affected member', () => {
+  test('is notified of what was done and why, but not by whom, and can look it up later', async () => {
     const { id } = await forum.start('ada', 'Anchors');
     const reply = await forum.reply('bob', id, 'Nonsense');
     await forum.as.mia.delete(`/api/posts/${reply.id}?reason=Not%20kind`);
@@ -330,7 +330,7 @@ describe('whoever it happened to', () => {
     expect((await forum.guest.get('/settings/standing')).headers.get('location')).toContain('/login');
   });
 
-  test('gets one unread notification of all that was changed in a discussion, and each warning by itself', async () => {
+  test('gets one unread notification for all changes in a discussion, and one for each warning', async () => {
     const { id } = await forum.start('ada', 'Five knots');
     for (const content of ['One', 'Two', 'Three', 'Four', 'Five']) {
       const reply = await forum.reply('bob', id, content);
@@ -359,7 +359,7 @@ describe('whoever it happened to', () => {
     );
   });
 
-  test('does not learn the title of what they cannot read any more', async () => {
+  test('does not see the title of a discussion that they can no longer read', async () => {
     const { id } = await forum.start('mia', 'Plain title');
     const reply = await forum.reply('bob', id, 'Hello');
     await forum.as.mia.put(`/api/discussions/${id}`, { title: 'Hidden title', category_id: 'staff' });
@@ -376,7 +376,7 @@ describe('whoever it happened to', () => {
       expect(await page(path, 'bob')).not.toContain('Hidden title');
   });
 
-  test('is told the title of their discussion that was deleted, but not of one that was renamed where they cannot read', async () => {
+  test('sees the title of their deleted discussion, but not of one renamed where they cannot read it', async () => {
     const [gone, moved] = [await forum.start('bob', 'My own title'), await forum.start('bob', 'Before')];
     await forum.as.mia.delete(`/api/discussions/${gone.id}?reason=Twice`);
     await forum.as.mia.put(`/api/discussions/${moved.id}`, { title: 'Secret suspicion', category_id: 'staff' });
@@ -393,8 +393,8 @@ describe('whoever it happened to', () => {
   });
 });
 
-describe('whoever wrote posts that are moved', () => {
-  test('is notified once, never by whom, and reaches them where they may', async () => {
+describe('the author of moved posts', () => {
+  test('is notified once, never by whom, and sees where they are only if they may read that', async () => {
     const [from, to] = [await forum.start('ada', 'Rigging'), await forum.start('ada', 'Only for staff')];
     await forum.as.mia.put(`/api/discussions/${to.id}`, { category_id: 'staff' });
     const posts = [

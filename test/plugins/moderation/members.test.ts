@@ -13,7 +13,7 @@ let name: string;
 let id: string;
 let discussion: string;
 
-/** A member of their own for each test, logged in. */
+/** Logs in the member that was created for the current test. */
 const fresh = async () => {
   const client = forum.app.client();
   await client.login(name, PASSWORD);
@@ -30,7 +30,7 @@ beforeEach(async () => {
   discussion = (await forum.start('ada', `Harbour ${count}`)).id;
 });
 
-describe('text that no database can hold', () => {
+describe('text that no database can store', () => {
   test('is refused as a reason, a note and a name', async () => {
     for (const text of ['half \ud800', 'nothing \0']) {
       for (const verb of ['warn', 'suspend', 'ban'])
@@ -50,12 +50,12 @@ describe('a ban in the admin panel', () => {
     ).toBe(200);
     await settled(forum.app);
   };
-  /** Below the choice of actions, which names all of them. */
+  /** The part below the filter, which lists all actions. */
   const lines = async (path: string): Promise<string> =>
     (await forum.as.mia.get(path)).text.split('class="entries"')[1] ?? '';
   const log = (): Promise<string> => lines(`/mod/log?member=${name}`);
 
-  test('is in the moderators’ log and in the member’s history like one of theirs, and the member is told', async () => {
+  test('is in the moderation log and the member’s history like one by a moderator, and the member is notified', async () => {
     await forum.as.root.csrf('/admin');
     await move('banned');
     for (const shown of [await log(), await lines(`/mod/members/${name}`)])
@@ -66,7 +66,7 @@ describe('a ban in the admin panel', () => {
     expect(notified).not.toContain('root');
   });
 
-  test('is lifted there as well, and from the moderators’ pages brings the group of before back', async () => {
+  test('can be lifted there too, or on the moderation pages, which restores the previous group', async () => {
     await forum.as.root.csrf('/admin');
     await forum.app.app.service(Accounts).setGroup(id, 'moderator');
     await move('banned');
@@ -77,7 +77,7 @@ describe('a ban in the admin panel', () => {
     expect((await forum.app.app.service(Accounts).find(id))!.groupId).toBe('moderator');
   });
 
-  test('is one line, also where moderators banned, and a move to another group none', async () => {
+  test('is one log entry, as is one by a moderator, while a change to another group is none', async () => {
     await forum.as.root.csrf('/admin');
     await judge('mia', 'ban');
     await settled(forum.app);
@@ -91,7 +91,7 @@ describe('a ban in the admin panel', () => {
 });
 
 describe('a suspended member', () => {
-  test('reads and logs in, may not write anywhere, and is told until when and why', async () => {
+  test('can read and log in, cannot write anywhere, and sees until when and why', async () => {
     const client = await fresh();
     const { post } = (await client.post('/api/posts', { discussion_id: discussion, content: 'Before' })).body;
     expect((await judge('mia', 'suspend', { days: '3' })).status).toBe(303);
@@ -127,7 +127,7 @@ describe('a suspended member', () => {
     });
   });
 
-  test('writes again at once when a moderator ends it', async () => {
+  test('can write again as soon as a moderator ends the suspension', async () => {
     const client = await fresh();
     await judge('mia', 'suspend', { days: '30' });
     expect((await forum.as.mia.get('/mod')).text).toContain(name);
@@ -137,7 +137,7 @@ describe('a suspended member', () => {
     expect((await forum.as.mia.get('/mod')).text).not.toContain(`/mod/members/${name}"><bdi>${name}</bdi></a> <span`);
   });
 
-  test('with a token is held up as with a session', async () => {
+  test('is restricted with a token as with a session', async () => {
     const client = await fresh();
     const { token } = (await client.post('/settings/security/api-token', undefined, { accept: 'application/json' }))
       .body;
@@ -149,7 +149,7 @@ describe('a suspended member', () => {
 });
 
 describe('a banned member', () => {
-  test('is logged out, sees what guests see, and comes back to the group of before', async () => {
+  test('is logged out, sees what guests see, and returns to the previous group after the ban', async () => {
     const access = forum.app.app.service(Access);
     const group = await access.saveGroup({ name: `Crew ${count}`, level: 'member' });
     await forum.app.app.service(Accounts).setGroup(id, group.id);
@@ -166,7 +166,7 @@ describe('a banned member', () => {
     expect((await judge('mia', 'unban')).status).toBe(409);
   });
 
-  test('who was a moderator does not become one again by another moderator’s word', async () => {
+  test('who was a moderator does not become one again when another moderator lifts the ban', async () => {
     await forum.app.app.service(Accounts).setGroup(id, 'moderator');
     expect((await judge('mia', 'ban')).status).toBe(403);
     expect((await judge('root', 'ban')).status).toBe(303);
@@ -175,8 +175,8 @@ describe('a banned member', () => {
   });
 });
 
-describe('what is refused', () => {
-  test('members, guests, the banned and the suspended judge nobody and see nothing of it', async () => {
+describe('restrictions', () => {
+  test('members, guests, banned and suspended users cannot sanction anyone or see the moderation pages', async () => {
     for (const path of ['/mod', '/mod/log', `/mod/members/${name}`]) {
       expect((await forum.as.bob.get(path)).status).toBe(403);
       expect((await forum.as.bad.get(path)).status).toBe(403);
@@ -198,7 +198,7 @@ describe('what is refused', () => {
     expect((await moderator.delete(`/api/discussions/${discussion}`)).status).toBe(403);
   });
 
-  test('moderators judge neither themselves nor one another nor admins, and admins no admin', async () => {
+  test('moderators cannot sanction themselves, each other or administrators, nor can administrators each other', async () => {
     for (const verb of ['warn', 'suspend', 'ban']) {
       for (const whom of ['mia', 'root']) {
         const refused = await judge('mia', verb, { days: '1' }, whom);
@@ -212,7 +212,7 @@ describe('what is refused', () => {
     expect((await judge('root', 'suspend', { days: '1' })).status).toBe(303);
   });
 
-  test('nobody is judged without a reason, for no time, or under a name that is not there', async () => {
+  test('a sanction requires a reason, a valid duration and an existing member', async () => {
     for (const form of [
       { reason: ' ', days: '1' },
       { days: '0' },
@@ -234,8 +234,8 @@ describe('what is refused', () => {
   });
 });
 
-describe('what moderators know of a member', () => {
-  test('notes stay among them', async () => {
+describe('information for moderators about a member', () => {
+  test('notes are visible only to moderators', async () => {
     expect((await forum.as.mia.submit(`/mod/members/${name}/notes`, { content: 'Knows <b>knots</b>.' })).status).toBe(
       303,
     );
@@ -245,7 +245,7 @@ describe('what moderators know of a member', () => {
       expect((await client.get(path)).text).not.toContain('knots');
   });
 
-  test('network addresses are for those who may see them, asked for by a form, and each look is told', async () => {
+  test('IP addresses are shown to those with the permission, and only on request by a form', async () => {
     await fresh();
     expect((await forum.as.mia.get(`/mod/members/${name}`)).text).not.toContain('IP addresses');
     expect((await forum.as.mia.submit(`/mod/members/${name}/addresses`)).status).toBe(403);
@@ -256,9 +256,9 @@ describe('what moderators know of a member', () => {
   });
 });
 
-// Time goes on for everybody, so this comes last: the others' sessions are over by then.
+// This comes last, as advancing the clock lets the sessions of the others expire.
 describe('the end of a suspension', () => {
-  test('comes by itself, at its moment, and drops what was kept while it lasted', async () => {
+  test('takes effect by itself at the exact time, and purges what was cached during the suspension', async () => {
     await judge('mia', 'suspend', { days: '3' });
     forum.app.clock.advance(3 * DAY - 1);
     const client = await fresh();

@@ -15,20 +15,20 @@ interface Started {
   readonly id: string;
   readonly number: number;
 }
-/** A member with something of each kind of their own, and of others. */
+/** A member with something of each kind, their own and by others. */
 interface Person {
   readonly name: string;
   readonly id: string;
   readonly client: Client;
   readonly discussions: readonly [Started, Started];
   readonly replies: readonly [string, string];
-  /** What ada replied to the first of their discussions. */
+  /** Ada's reply to the first of their discussions. */
   readonly answer: string;
   readonly upload: string;
   readonly foreign: Started & { readonly postId: string };
-  /** With ada, who began it. */
+  /** With ada, who started it. */
   readonly conversation: string;
-  /** What ada wrote in it. */
+  /** Ada's message in it. */
   readonly message: string;
   readonly ownMessages: readonly [string, string];
 }
@@ -42,7 +42,7 @@ interface Write {
 }
 
 const DONE: unknown = expect.toBeOneOf([200, 201, 303]);
-/** What others see. In this order all of it can be done by one member. */
+/** Writes that others see, in an order in which one member can do all of them. */
 const VISIBLE: readonly Write[] = [
   { route: 'POST /api/discussions', body: { title: 'Mine', content: 'x', category_id: 'general' } },
   {
@@ -133,7 +133,7 @@ const VISIBLE: readonly Write[] = [
 ];
 
 /**
- * What concerns nobody else: their safety, what they read, taking back what is theirs, and leaving. In this order,
+ * Writes that concern no one else: security, reading, taking back their own content and leaving. In this order,
  * ending with the logout.
  */
 const OWN: readonly (Write & { readonly status?: number })[] = [
@@ -224,9 +224,9 @@ const OWN: readonly (Write & { readonly status?: number })[] = [
   { route: 'POST /settings/privacy/export' },
   { route: 'POST /logout' },
 ];
-/** Answered by a member's name, which the end of an account needs and which logs out: tried by itself. */
+/** Requires the member's name and logs the member out, so it is tested separately. */
 const LEAVING = 'POST /settings/privacy/delete';
-/** For whoever is not logged in, or no person. */
+/** For callers who are not logged in, or not members. */
 const FOR_OTHERS = new Set([
   'POST /login',
   'POST /login/two-factor',
@@ -306,7 +306,7 @@ beforeAll(async () => {
   await forum.app.app.service(Answers).ask(id, true);
 });
 
-test('the tables name every write that the forum offers to members', () => {
+test('the tables list every write that the forum offers to members', () => {
   const least = new Set(['everyone', 'member']);
   const offered = forum.app.app.routes
     .list()
@@ -321,7 +321,7 @@ test('the tables name every write that the forum offers to members', () => {
   expect([...named, LEAVING, ...FOR_OTHERS].toSorted()).toEqual(offered.toSorted());
 });
 
-test('a member like others may do all of it', async () => {
+test('an ordinary member may do all writes that others see', async () => {
   const one = await person();
   const answers: unknown[] = [];
   for (const write of VISIBLE) answers.push([write.route, (await send(one, write)).status]);
@@ -329,7 +329,7 @@ test('a member like others may do all of it', async () => {
 });
 
 describe.each(Object.entries(SANCTIONS))('a %s member', (kind, make) => {
-  test('is refused whatever others would see, and told why', async () => {
+  test('is refused all writes that others would see, with a reason', async () => {
     const one = await make();
     const answers: unknown[] = [];
     for (const write of VISIBLE) {
@@ -355,7 +355,7 @@ describe.each(Object.entries(SANCTIONS))('a %s member', (kind, make) => {
     expect((await forum.app.app.service(Accounts).find(one.id))?.bio).toBe('');
   });
 
-  test('chooses language and time zone, by the API as on the page, and nothing else with them', async () => {
+  test('can set language and time zone, by the API as on the page, but nothing else with them', async () => {
     const one = await make();
     const change = (body: object): Promise<Answer> => one.client.put(`/api/users/${one.id}`, body);
     const { status, body } = await change({ language: 'de', timezone: 'Europe/Lisbon' });
@@ -369,7 +369,7 @@ describe.each(Object.entries(SANCTIONS))('a %s member', (kind, make) => {
     expect((await change({ language: 'tlh' })).status).toBe(400);
   });
 
-  test('reads, keeps the account safe, takes the data along and logs out', async () => {
+  test('can read, secure the account, export the data and log out', async () => {
     const one = await make();
     for (const path of [
       '/',
@@ -387,7 +387,7 @@ describe.each(Object.entries(SANCTIONS))('a %s member', (kind, make) => {
     expect(answers).toEqual(OWN.map(({ route, status = DONE }) => [route, status]));
   });
 
-  test('may leave', async () => {
+  test('can delete the account', async () => {
     const one = await make();
     const answer = await send(one, { route: LEAVING, body: { username: one.name, mode: 'anonymise' } });
     expect(answer.body ?? answer.text).toMatchObject({ success: true });

@@ -23,6 +23,6 @@ export async function settled({ app }: Forum): Promise<void> {
   await vi.waitFor(async () => expect(await pending()).toEqual([]), POLL);
 }
 
-/** What each of these sees in short: type, title, count, whether it is read. */
+/** A short form of each notification: type, title, count and whether it is read. */
 export const shortly = (notifications: readonly any[]): unknown[] =>
   notifications.map(({ type, title, count, is_read }) => [type, title, count, is_read]);

@@ -27,14 +27,14 @@ const notify = (name: Name, more: object = {}) =>
 const hand = (job: string) =>
   data().all(sql`select 1 from job where listener = ${job} and cron is null and failed_at is null`);
 
-/** Runs what waits for its hour, and what comes of it. */
+/** Runs the scheduled jobs now, and the deliveries that follow from them. */
 async function run(job: string): Promise<void> {
   await data().all(sql`update job set run_at = now() where listener = ${job} and cron is null`);
   await forum.app.app.service(Jobs).retry(job);
   for (const listener of [job, 'mail/job:deliver'])
     await vi.waitFor(async () => expect(await hand(listener)).toEqual([]), POLL);
 }
-/** What was sent by the immediate mails, or by the digests, since the last time. */
+/** The single mails or digests that were sent since the last call. */
 let seen = 0;
 async function sent(job = 'notifications/job:mail'): Promise<readonly SentMail[]> {
   if (job.endsWith('digest')) await forum.app.runSchedule(job);
@@ -56,7 +56,7 @@ beforeEach(async () => {
 });
 
 describe('a single mail', () => {
-  test('says what happened, to whom it concerns', async () => {
+  test('notifies the affected member of what happened', async () => {
     const { id } = await forum.start('mia', 'Knots');
     const post = await forum.reply('mia', id, 'Look, @ada: the **bowline**');
     await settled(forum);
@@ -73,7 +73,7 @@ describe('a single mail', () => {
     );
   });
 
-  test('has no text that its reader may not see, nor their own', async () => {
+  test('contains no text that its recipient may not see or wrote themselves', async () => {
     const { postId: hidden } = await forum.start('mia', 'Among us', 'staff');
     const { postId: own } = await forum.start('bob', 'Splices');
     await notify('ada', { postId: hidden });
@@ -83,7 +83,7 @@ describe('a single mail', () => {
     for (const { body } of mails) expect(body).not.toContain('About');
   });
 
-  test('is not sent when it was read, switched off or hidden meanwhile', async () => {
+  test('is not sent if the notification was read, disabled or hidden in the meantime', async () => {
     await notify('ada');
     await readAll(forum.as.ada);
     await notify('bob');
@@ -97,7 +97,7 @@ describe('a single mail', () => {
     expect(await sent()).toEqual([]);
   });
 
-  test('is not sent for what is only wanted on the site, nor to who cannot log in', async () => {
+  test('is not sent for what is only wanted on the site, or to members who cannot log in', async () => {
     await notify('ada', { type: 'reply' });
     await notify('bob');
     const accounts = forum.app.app.service(Accounts);
@@ -106,14 +106,14 @@ describe('a single mail', () => {
     await accounts.setStatus(forum.ids.bob, 'active');
   });
 
-  test('stands for those that join it while it is unread', async () => {
+  test('covers notifications that are combined while unread', async () => {
     for (let time = 0; time < 3; time++) await notify('ada', { group: 'one' });
     expect((await sent()).length).toBe(1);
   });
 });
 
-describe('the link that ends a kind of mail', () => {
-  test('works in one click, without a login, and not by looking at it', async () => {
+describe('the unsubscribe link', () => {
+  test('works with one click and without a login, but not by a GET request', async () => {
     await notify('ada');
     const link = linkOf((await sent())[0]!);
     const looked = await forum.guest.get(link);
@@ -126,7 +126,7 @@ describe('the link that ends a kind of mail', () => {
     expect((await listOf(forum.as.ada, '?unread=true')).length).toBe(2);
   });
 
-  test('cannot be made up', async () => {
+  test('cannot be forged', async () => {
     await notify('ada');
     const link = linkOf((await sent())[0]!);
     for (const wrong of [
@@ -139,7 +139,7 @@ describe('the link that ends a kind of mail', () => {
     }
   });
 
-  test('is in no log, where it fails either', async () => {
+  test('is in no log, even if it fails', async () => {
     await notify('ada');
     const link = linkOf((await sent())[0]!);
     await data().all(sql`alter table notification_preference rename to notification_preference_away`);
@@ -152,13 +152,13 @@ describe('the link that ends a kind of mail', () => {
 });
 
 describe('digests', () => {
-  // Their hour is seven in the morning.
+  // They are sent at seven in the morning.
   beforeEach(async () => {
     forum.app.clock.advance(DAY + DAY / 2 - (forum.app.clock.now() % DAY));
     for (const name of ['ada', 'bob'] as const) await login(name);
   });
 
-  test('have nothing of a plugin that is off and cannot say what it is; the list says so', async () => {
+  test('omit notifications of a disabled plugin, which the list shows as currently turned off', async () => {
     await choose('ada', { channels: { mention: 'site', message: 'mail' }, digest: 'daily' });
     forum.app.clock.advance(1_000);
     const message = { to: ['ada'], subject: 'Moorings', content: 'Where?' };
@@ -178,7 +178,7 @@ describe('digests', () => {
     await forum.app.app.plugins.enable('messages');
   });
 
-  test('come once a day with what is new, and not when there is nothing', async () => {
+  test('are sent once a day with what is new, and not when there is nothing new', async () => {
     await choose('ada', { channels: { mention: 'site' }, digest: 'daily' });
     forum.app.clock.advance(1_000);
     await notify('ada', { title: 'Ropes' });
@@ -206,7 +206,7 @@ describe('digests', () => {
     );
   });
 
-  test('come at seven in the morning where the member lives', async () => {
+  test('are sent at seven in the morning in the member’s time zone', async () => {
     const hour = DAY / 24;
     expectStatus(await forum.as.ada.submit('/settings/language', { language: '', timezone: 'Asia/Tokyo' }), 303);
     await choose('ada', { channels: { mention: 'site' }, digest: 'daily' });
@@ -227,7 +227,7 @@ describe('digests', () => {
     expect((await digests()).map(({ headers }) => headers['to'])).toEqual(['ada@forum.test']);
   });
 
-  test('come on Mondays to those who chose once a week', async () => {
+  test('are sent on Mondays to members who chose weekly digests', async () => {
     const now = new Date(forum.app.clock.now());
     forum.app.clock.advance(((9 - now.getUTCDay()) % 7) * DAY);
     await login('bob');
@@ -243,7 +243,7 @@ describe('digests', () => {
     expect(await digests()).toEqual([]);
   });
 
-  test('of many take as many statements as of one', async () => {
+  test('for many members take as many SQL statements as for few, apart from the delivery', async () => {
     await data().all(sql`insert into account (id, username, email, password_hash, group_id, bio, joined_at)
       select gen_random_uuid(), 'many' || n, 'many' || n || '@forum.test', '!', 'member', '', now() from generate_series(1, 60) n`);
     const ids = (
@@ -261,7 +261,7 @@ describe('digests', () => {
       return forum.app.allStatements(async () => expect((await digests()).length).toBe(members.length));
     };
     const few = await cost(ids.slice(0, 10));
-    // Each mail is taken to the server by itself: fetched and closed, taken and finished by the worker.
+    // Each mail is delivered separately: fetched and closed, claimed and finished by the worker.
     expect(await cost(ids.slice(10))).toBeLessThan(few + 40 * 6);
   });
 });

@@ -13,7 +13,7 @@ const notified = async (name: Name): Promise<unknown[]> => {
 const level = (name: Name, id: string, value: string) =>
   forum.as[name].post('/api/subscriptions/toggle', { discussion_id: id, level: value });
 
-// What moderators do is told by a plugin of its own.
+// Another plugin notifies of what moderators do.
 beforeAll(async () => void (await forum.app.app.kernel.disable('moderation')));
 beforeEach(async () => {
   await settled(forum);
@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 
 describe('replies', () => {
-  test('are told to those who watch, once for all that are unread', async () => {
+  test('notify watchers, once for all that are unread', async () => {
     const { id, number } = await forum.start('ada', 'Watched');
     const first = await forum.reply('bob', id, 'One');
     expect(await notified('ada')).toEqual([['reply', 'Watched', 1, false]]);
@@ -48,7 +48,7 @@ describe('replies', () => {
     expect(await notified('ada')).toEqual([['reply', 'Watched', 1, false]]);
   });
 
-  test('name those who wrote them: two, and how many others, each once', async () => {
+  test('name two authors and the number of others, each counted once', async () => {
     const { id } = await forum.start('ada', 'Named');
     const names = async (): Promise<string | undefined> => {
       await settled(forum);
@@ -65,7 +65,7 @@ describe('replies', () => {
     expect(await names()).toBe('mia and bob replied in');
     await write('root');
     expect(await names()).toBe('root, mia and 1 other replied in');
-    // Whoever writes again comes first, and is one of them.
+    // An author who writes again is named first, and not counted again.
     await write('bob');
     expect(await names()).toBe('bob, root and 1 other replied in');
     const [one] = await listOf(forum.as.ada, '?unread=true');
@@ -78,14 +78,14 @@ describe('replies', () => {
     expectStatus(german, 200);
     expect((await forum.as.ada.get('/notifications')).text).toContain('bob, root und 1 andere Person antworten in');
     expectStatus(await forum.as.ada.put(`/api/users/${forum.ids.ada}`, { language: null }), 200);
-    // Read ones are not added to.
+    // Read notifications are not added to.
     await readAll(forum.as.ada);
     await write('mia');
     expect(await names()).toBe('mia replied in');
     expect(third.number).toBe(4);
   });
 
-  test('of many people are one, and those whose account is gone are others', async () => {
+  test('by many members are combined, and those whose account no longer exists are counted as others', async () => {
     const data = forum.app.app.service(Data);
     const { id } = await forum.start('ada', 'Busy');
     const rows = await data.all(sql<{ id: string }>`
@@ -105,7 +105,7 @@ describe('replies', () => {
     expect(few).toBeLessThan(12);
   });
 
-  test('are not told to their writer, to those who track, and to those who muted', async () => {
+  test('do not notify their author, or members who track or muted the discussion', async () => {
     const { id } = await forum.start('ada', 'Quiet');
     await level('mia', id, 'muted');
     await level('root', id, 'tracking');
@@ -114,7 +114,7 @@ describe('replies', () => {
     expect([await notified('bob'), await notified('mia'), await notified('root')]).toEqual([[], [], []]);
   });
 
-  test('reach thousands of watchers in few statements, and nobody twice', async () => {
+  test('notify thousands of watchers in few SQL statements, and no one twice', async () => {
     const data = forum.app.app.service(Data);
     const { id } = await forum.start('ada', 'Crowded');
     const url = '/d/1';
@@ -133,7 +133,7 @@ describe('replies', () => {
     const crowd = rows.map((row) => row.id);
     const notifications = forum.app.app.service(Notifications);
     const few = await forum.app.statements(() => notifications.notify(some(0, 10)));
-    // One or two of the worker, which looks for work, may come on top.
+    // One or two more may come from the worker, which polls for jobs.
     expect(await forum.app.statements(() => notifications.notify(some(10, 480)))).toBeLessThan(few + 4);
     await notifications.notify(some(0, 1600));
     await notifications.notify(some(0, 1600));
@@ -153,7 +153,7 @@ describe('replies', () => {
 });
 
 describe('mentions and quotes', () => {
-  test('a mention is told, also in the first post, whatever the case', async () => {
+  test('a mention notifies, even in the first post and regardless of case', async () => {
     expectStatus(
       await forum.as.ada.post('/api/discussions', {
         title: 'Calling',
@@ -168,7 +168,7 @@ describe('mentions and quotes', () => {
     ]);
   });
 
-  test('in code, in a quotation, in an address or of oneself it is none', async () => {
+  test('a mention in code, in a quotation, in an address or of oneself does not notify', async () => {
     const { id } = await forum.start('bob', 'Not called');
     await forum.reply(
       'ada',
@@ -178,7 +178,7 @@ describe('mentions and quotes', () => {
     expect([await notified('mia'), await notified('ada')]).toEqual([[], []]);
   });
 
-  test('a quoted author is told, in the words of the composer', async () => {
+  test('a quoted author is notified of a quote in the format of the composer', async () => {
     const { id, number } = await forum.start('ada', 'Quoted');
     const page = (await forum.as.bob.get(`/d/${number}/reply?quote=1`)).text;
     const content = /<textarea[^>]*>\s*([\s\S]*?)<\/textarea>/
@@ -189,7 +189,7 @@ describe('mentions and quotes', () => {
     expect(await notified('ada')).toEqual([['quote', 'Quoted', 1, false]]);
   });
 
-  test('one post tells one member once: a mention before a quote before a reply', async () => {
+  test('a post notifies a member once: of a mention, else of a quote, else of a reply', async () => {
     const { id, number } = await forum.start('ada', 'Once');
     await forum.reply('bob', id, `> [@ada](/d/${number}):\n> About\n\n@ada yes`);
     expect(await notified('ada')).toEqual([['mention', 'Once', 1, false]]);
@@ -198,7 +198,7 @@ describe('mentions and quotes', () => {
     expect(await notified('ada')).toEqual([['quote', 'Once', 1, false]]);
   });
 
-  test('nobody is told of what they may not see, and muted members of nothing', async () => {
+  test('members are not notified of what they may not see, or of discussions they muted', async () => {
     const { id } = await forum.start('mia', 'Among staff', 'staff');
     await forum.reply('root', id, '@bob @mia look');
     expect([await notified('bob'), await notified('mia')]).toEqual([[], [['mention', 'Among staff', 1, false]]]);
@@ -208,7 +208,7 @@ describe('mentions and quotes', () => {
     expect(await notified('bob')).toEqual([]);
   });
 
-  test('preferences say of what one is told', async () => {
+  test('preferences decide what a member is notified of', async () => {
     const { id } = await forum.start('ada', 'By choice');
     await forum.as.bob.post(
       '/settings/notifications',
@@ -227,13 +227,13 @@ describe('mentions and quotes', () => {
   });
 });
 
-describe('what becomes of a discussion', () => {
+describe('changes to a discussion', () => {
   const both = async (name: Name): Promise<readonly [number, number]> => {
     await settled(forum);
     return [(await listOf(forum.as[name], '?unread=true')).length, await countOf(forum.as[name])];
   };
 
-  test('a deleted discussion is in neither list nor number', async () => {
+  test('notifications of a deleted discussion are neither listed nor counted', async () => {
     const { id } = await forum.start('ada', 'Deleted');
     await forum.reply('bob', id, 'Hello');
     expect(await both('ada')).toEqual([1, 1]);
@@ -244,7 +244,7 @@ describe('what becomes of a discussion', () => {
     expect(await both('ada')).toEqual([1, 1]);
   });
 
-  test('a moved one comes and goes with who may see it, under its new title', async () => {
+  test('notifications of a moved discussion are shown to those who may see it, with its new title', async () => {
     const { id } = await forum.start('ada', 'Moving');
     await forum.reply('bob', id, '@root hello');
     const { category } = (await forum.as.mia.get('/api/categories/staff')).body;
@@ -262,7 +262,7 @@ describe('what becomes of a discussion', () => {
     expect([await both('ada'), await notified('ada')]).toEqual([[1, 1], [['reply', 'Moved', 1, false]]]);
   });
 
-  test('a category that closes hides what was notified of it', async () => {
+  test('notifications of a category are hidden from members who can no longer see it', async () => {
     const made = expectStatus(
       await forum.as.root.post('/admin/categories/save', { name: 'Closing' }, { accept: 'application/json' }),
       201,
@@ -291,7 +291,7 @@ describe('what becomes of a discussion', () => {
     expect(await both('ada')).toEqual([1, 1]);
   });
 
-  test('a deleted post takes its mention along, and leaves a reply that stands for others', async () => {
+  test('a deleted post removes its mention, but not a reply notification that covers other posts', async () => {
     const { id } = await forum.start('ada', 'Posts');
     const { id: post } = await forum.reply('bob', id, '@mia hello');
     await settled(forum);
@@ -307,7 +307,7 @@ describe('what becomes of a discussion', () => {
   const move = async (id: string, how: string, body: object): Promise<unknown> =>
     expectStatus(await forum.as.mia.post(`/api/discussions/${id}/${how}`, body), 200);
 
-  test('a post that moves takes its mention along, to those who may see it there', async () => {
+  test('a moved post takes its mention along, for those who may see it there', async () => {
     const [from, to] = [await forum.start('mia', 'Left behind'), await forum.start('mia', 'Among staff', 'staff')];
     const { id: post } = await forum.reply('bob', from.id, '@ada and @root hello');
     expect([await both('ada'), await both('root')]).toEqual([
@@ -325,14 +325,14 @@ describe('what becomes of a discussion', () => {
       [1, 1],
       ['mention', 'Left behind', 1, false],
     ]);
-    // Neither is counted again, nor taken for another reply of the discussion that it left.
+    // It is neither counted again, nor combined with another reply in the discussion that it left.
     await forum.reply('bob', from.id, '@ada once more');
     expect(await both('ada')).toEqual([2, 2]);
     await readAll(forum.as.ada);
     await readAll(forum.as.root);
   });
 
-  test('replies that are told as one stay with their discussion, unless it is merged', async () => {
+  test('combined reply notifications stay with their discussion, unless it is merged', async () => {
     const [from, to] = [await forum.start('ada', 'Many replies'), await forum.start('mia', 'Other replies')];
     const { id: first } = await forum.reply('bob', from.id, 'One');
     await settled(forum);
@@ -353,7 +353,7 @@ describe('what becomes of a discussion', () => {
     await readAll(forum.as.ada);
   });
 
-  test('a mention in the first post of a discussion that is merged goes along, to those who may see it there', async () => {
+  test('a mention in the first post of a merged discussion moves along, for those who may see it there', async () => {
     const to = await forum.start('mia', 'Begun before');
     const hidden = await forum.start('mia', 'Begun by staff', 'staff');
     const body = { title: 'Begun again', content: '@ada and @root hello', category_id: 'general' };
@@ -375,7 +375,7 @@ describe('what becomes of a discussion', () => {
     await readAll(forum.as.root);
   });
 
-  test('what was deleted before it could be told is not told', async () => {
+  test('a post that was deleted before its notification is not notified of', async () => {
     const { id } = await forum.start('ada', 'Overtaken');
     const { id: post } = await forum.reply('bob', id, 'Hello');
     await settled(forum);
@@ -391,7 +391,7 @@ describe('what becomes of a discussion', () => {
   });
 });
 
-test('what happened to discussions while the plugin was off is caught up with', async () => {
+test('changes to discussions while the plugin was disabled are applied once it is enabled', async () => {
   const { kernel } = forum.app.app;
   const [gone, moved] = [await forum.start('ada', 'Gone meanwhile'), await forum.start('ada', 'Moved meanwhile')];
   const { id: post } = await forum.reply('bob', moved.id, '@root hello');
@@ -407,7 +407,7 @@ test('what happened to discussions while the plugin was off is caught up with', 
   expect([await countOf(forum.as.ada), await countOf(forum.as.root)]).toEqual([0, 0]);
 });
 
-test('what was restored since the plugin was off is told of again', async () => {
+test('content restored while or after the plugin was disabled causes notifications again', async () => {
   const { kernel } = forum.app.app;
   const [whole, part] = [await forum.start('mia', 'Back as a whole'), await forum.start('mia', 'Back in part')];
   const [one, two] = [await forum.reply('ada', whole.id, 'One'), await forum.reply('ada', part.id, 'Two')];

@@ -23,7 +23,7 @@ const page = async (path: string): Promise<string> => expectStatus(await forum.a
 beforeEach(() => readAll(forum.as.ada));
 
 describe('the list', () => {
-  test('is paged, newest first, and can be cut to what is unread', async () => {
+  test('is paginated, newest first, and can be filtered by unread', async () => {
     await notify(5);
     forum.app.clock.advance(1_000);
     await notify(2);
@@ -49,7 +49,7 @@ describe('the list', () => {
       expect((await forum.as.ada.get(`/api/notifications?${wrong}`)).status).toBe(400);
   });
 
-  test('can be cut to a type, and on its page to what bears one name', async () => {
+  test('can be filtered by type, and on its page by types with the same name', async () => {
     await notify(1, { title: 'A reply' });
     await notify(1, { type: 'mention', title: 'A mention' });
     for (const type of ['moderation_removed', 'moderation_member']) await notify(1, { type, title: `By ${type}` });
@@ -68,14 +68,14 @@ describe('the list', () => {
     expect(narrowed).not.toMatch(/A mention|A reply/);
   });
 
-  test('costs the same whatever its length', async () => {
+  test('takes the same number of SQL statements whatever its length', async () => {
     await notify(20);
     const read = (limit: number) => forum.app.statements(() => forum.as.ada.get(`/api/notifications?limit=${limit}`));
     await read(20);
     expect(await read(19)).toBe(await read(2));
   });
 
-  test('is the caller’s own, and members’ only', async () => {
+  test('contains only the caller’s own, and requires a login', async () => {
     await notify(1);
     const [{ id }] = (await listOf(forum.as.ada)) as [{ id: string }];
     expect(await listOf(forum.as.bob)).toEqual([]);
@@ -91,7 +91,7 @@ describe('the list', () => {
     expect((await forum.guest.post('/api/notifications/mark-read', {})).status).toBe(401);
   });
 
-  test('is read by naming some, or all without a body', async () => {
+  test('can be marked as read by ids, or entirely without a body', async () => {
     await notify(4);
     const ids = (await listOf(forum.as.ada, '?unread=true')).map((one) => one.id);
     expect((await forum.as.ada.post('/api/notifications/mark-read', { ids: ids.slice(0, 3) })).body.count).toBe(1);
@@ -103,7 +103,7 @@ describe('the list', () => {
 });
 
 describe('counting', () => {
-  test('stays right when many tell and read at once', async () => {
+  test('stays correct under concurrent notifications and reads', async () => {
     await Promise.all(
       Array.from({ length: 12 }, async (_, at) => {
         await notify(5, { group: `g${at % 3}` });
@@ -113,7 +113,7 @@ describe('counting', () => {
     expect(await countOf(forum.as.ada)).toBe((await listOf(forum.as.ada, '?unread=true&limit=100')).length);
   });
 
-  test('takes as many statements for thousands as for one', async () => {
+  test('takes as many SQL statements for thousands as for one', async () => {
     await notify(1);
     const count = () => leastOf(() => forum.app.statements(() => countOf(forum.as.ada)));
     const few = await count();
@@ -122,7 +122,7 @@ describe('counting', () => {
     expect(await countOf(forum.as.ada)).toBe(1_501);
   });
 
-  test('is told to the member’s open pages', async () => {
+  test('is signalled to the member’s open pages', async () => {
     const sent = vi.spyOn(forum.app.app.service(Live), 'send');
     await notify(2);
     await readAll(forum.as.ada);
@@ -135,7 +135,7 @@ describe('counting', () => {
 });
 
 describe('pages', () => {
-  test('the bell has the number, never an old one', async () => {
+  test('the bell shows the number, never an outdated one', async () => {
     for (let time = 0; time < 2; time++)
       expect(await page('/')).toMatch(/class="icon-button bell"[^>]*aria-label="Notifications"/);
     await notify(3);
@@ -145,7 +145,7 @@ describe('pages', () => {
     expect((await forum.guest.get('/')).text).not.toContain('icon-button bell');
   });
 
-  test('the list shows what happened, and is read by a form', async () => {
+  test('the list shows what happened, and is marked as read by a form', async () => {
     await notify(1, { title: 'Ropes & <knots>' });
     expect(await page('/notifications')).toMatch(/bob replied in <strong>Ropes &amp; &lt;knots&gt;<\/strong>/);
     expect(await page('/notifications?unread=true')).toContain('Mark all as read');
@@ -156,7 +156,7 @@ describe('pages', () => {
     expect([guest.status, guest.headers.get('location')]).toEqual([303, '/login?return_to=%2Fnotifications']);
   });
 
-  test('opening a discussion reads what was told of it, and nothing else', async () => {
+  test('opening a discussion marks only its own notifications as read', async () => {
     const { id, number } = await forum.start('ada', 'Opened');
     await forum.reply('bob', id, 'Hello');
     await notify(1);
@@ -166,7 +166,7 @@ describe('pages', () => {
     await vi.waitFor(async () => expect(await countOf(forum.as.ada)).toBe(1), POLL);
   });
 
-  test('preferences are chosen by a form, beside the other settings', async () => {
+  test('preferences are set by a form, next to the other settings', async () => {
     const settings = await page('/settings/notifications');
     expect(settings).toMatch(
       /<th scope="row">someone mentions me<\/th>(?:(?!<tr>)[^])*name="channels\[mention\]" value="mail" checked>/,

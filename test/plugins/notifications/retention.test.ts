@@ -6,7 +6,7 @@ import { useForum } from '../discussions/forum.ts';
 const forum = useForum({ 'notifications.most': 100, 'notifications.days': 90 });
 const DAY = 86_400_000;
 
-test('a member keeps as many notifications as the settings say, the newest, and none for ever', async () => {
+test('members keep their newest notifications, up to the number and age in the settings', async () => {
   const { data } = forum.app.app;
   const { id } = await forum.start('ada', 'Told often');
   const [{ category }] = (await data.all(
@@ -37,7 +37,7 @@ test('a member keeps as many notifications as the settings say, the newest, and 
   expect(await miscounted(forum.app)).toEqual([]);
 });
 
-test('what was read long ago is found by an index of its own, which what is unread is not in', async () => {
+test('old read notifications are found by a separate index that excludes unread ones', async () => {
   const { data } = forum.app.app;
   const plan = await data.transaction(async () => {
     await data.all(sql`select set_config('enable_seqscan', 'off', true)`);

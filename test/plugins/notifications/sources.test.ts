@@ -13,7 +13,7 @@ const unread = async (name: Name) => {
   return listOf(forum.as[name], '?unread=true');
 };
 
-/** In place of the plugins that raise these. */
+/** Replaces the plugins that emit these actions. */
 const raiser = definePlugin({
   id: 'test-raiser',
   hooks: [reactionAdded, reportHandled],
@@ -56,7 +56,7 @@ beforeEach(async () => {
 });
 
 describe('reactions', () => {
-  test('are told to the author, once for all to one post', async () => {
+  test('notify the author, once for all to one post', async () => {
     const { id, number } = await forum.start('ada', 'Liked');
     const post = await forum.reply('bob', id, 'Hello');
     await react('mia', post, 'bob');
@@ -74,7 +74,7 @@ describe('reactions', () => {
     );
   });
 
-  test('of one person to one post are counted, not named twice', async () => {
+  test('of one member to one post are counted, but the member is named once', async () => {
     const { id } = await forum.start('ada', 'Liked and loved');
     const post = await forum.reply('bob', id, 'Hello');
     await react('mia', post, 'bob');
@@ -87,7 +87,7 @@ describe('reactions', () => {
     );
   });
 
-  test('are not told to oneself, not when repeated, and go with their post', async () => {
+  test('do not notify oneself or when repeated, and disappear with their post', async () => {
     const { id } = await forum.start('ada', 'Again');
     const post = await forum.reply('bob', id, 'Hello');
     await react('bob', post, 'bob');
@@ -102,8 +102,8 @@ describe('reactions', () => {
   });
 });
 
-describe('a report that was dealt with', () => {
-  test('is told to who made it, also when the post is gone', async () => {
+describe('a handled report', () => {
+  test('notifies its reporter, even if the post was deleted', async () => {
     const { id } = await forum.start('ada', 'Reported');
     const post = await forum.reply('mia', id, 'Spam');
     expectStatus(await forum.as.mia.delete(`/api/posts/${post.id}`), 200);
@@ -114,7 +114,7 @@ describe('a report that was dealt with', () => {
     expect(await unread('bob')).toEqual([]);
   });
 
-  test('says nothing of a discussion that is gone', async () => {
+  test('reveals nothing of a deleted discussion', async () => {
     const { id, postId } = await forum.start('ada', 'Gone');
     expectStatus(await forum.as.mia.delete(`/api/discussions/${id}`), 200);
     await handle('r2', { id: postId, discussion_id: id }, 'bob');
@@ -129,7 +129,7 @@ describe('a report that was dealt with', () => {
   });
 });
 
-test('a restarted plugin goes on where it was', async () => {
+test('a restarted plugin continues where it was', async () => {
   const { id } = await forum.start('ada', 'Meanwhile');
   const { kernel } = forum.app.app;
   await forum.reply('bob', id, 'Before');

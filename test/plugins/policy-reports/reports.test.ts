@@ -5,7 +5,7 @@ const forum = useForum({ 'security.report_rate_limit': 40 });
 const OLD = 'application/csp-report';
 const NEW = 'application/reports+json';
 
-/** Sends a report as a browser does: without a token. Each call comes from another address unless one is given. */
+/** Sends a report as a browser does: without a token. */
 async function send(body: unknown, type = OLD): Promise<Response> {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return fetch(`${forum.app.url}/reports/csp`, { method: 'POST', headers: { 'content-type': type }, body: text });
@@ -17,7 +17,7 @@ const shown = async (): Promise<readonly { directive: string; blocked: string; c
   (await forum.as.root.get('/admin/policy-reports', { accept: 'application/json' })).body.reports;
 
 describe('a report', () => {
-  test('is counted by directive and origin, of both kinds that browsers send, and nothing else of it is kept', async () => {
+  test('is counted by directive and origin, in both formats that browsers send, and nothing else is stored', async () => {
     expect((await send(old('img-src', 'https://pictures.example/private/path?token=secret'))).status).toBe(204);
     const list = [
       { type: 'csp-violation', body: { effectiveDirective: 'img-src', blockedURL: 'https://pictures.example/other' } },
@@ -34,7 +34,7 @@ describe('a report', () => {
     expect(page).not.toMatch(/secret|private/);
   });
 
-  test('that names no directive or origin is counted as one of another kind', async () => {
+  test('without a known directive or origin is counted as other', async () => {
     const before = (await shown()).find(({ directive }) => directive === 'other')?.count ?? 0;
     for (const body of [
       old('made-up<script>', 'x'.repeat(5_000)),
@@ -48,7 +48,7 @@ describe('a report', () => {
     });
   });
 
-  test('of more than twenty violations counts the first twenty', async () => {
+  test('of more than twenty violations counts only the first twenty', async () => {
     const one = {
       type: 'csp-violation',
       body: { effectiveDirective: 'font-src', blockedURL: 'https://fonts.example/a' },
@@ -64,7 +64,7 @@ describe('a report', () => {
     expect((await shown()).find(({ directive }) => directive === 'font-src')?.count).toBe(20);
   });
 
-  test('of a browser extension is counted by its scheme alone', async () => {
+  test('of a browser extension is counted only by its scheme', async () => {
     await send(old('script-src', 'chrome-extension://abcdefgh/page.js'));
     await send(old('script-src', 'data'));
     expect((await shown()).map(({ blocked }) => blocked)).toEqual(
@@ -73,8 +73,8 @@ describe('a report', () => {
   });
 
   test.each([
-    ['another type', () => send(old('img-src', 'inline'), 'application/json'), 415],
-    ['no JSON', () => send('{'), 400],
+    ['another content type', () => send(old('img-src', 'inline'), 'application/json'), 415],
+    ['invalid JSON', () => send('{'), 400],
     ['more than 16 KB', () => send(old('img-src', 'x'.repeat(17_000))), 413],
   ])('with %s is refused', async (_name, ask, status) => {
     const before = await shown();
@@ -82,26 +82,26 @@ describe('a report', () => {
     expect(await shown()).toEqual(before);
   });
 
-  test('is not taken by another method', async () => {
+  test('is refused with another method', async () => {
     const answer = await fetch(`${forum.app.url}/reports/csp`);
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST, OPTIONS']);
   });
 });
 
 describe('the counts', () => {
-  test('are for administrators alone', async () => {
+  test('are visible only to administrators', async () => {
     for (const client of [forum.as.ada, forum.as.mia])
       expect((await client.get('/admin/policy-reports')).status).toBe(403);
     expect((await forum.guest.get('/admin/policy-reports')).status).toBe(303);
   });
 
-  test('of today are a tile on the dashboard', async () => {
+  test('of today are shown in a tile on the dashboard', async () => {
     expect((await forum.as.root.get('/admin')).text).toMatch(
       /Policy reports today<\/a><\/p>\s*<p class="stat-value">\d+/,
     );
   });
 
-  test('tell at most 200 kinds a day apart, and lose none of the others', async () => {
+  test('distinguish at most 200 kinds a day, and combine the others without losing any', async () => {
     const before = (await shown()).reduce((sum, { count }) => sum + count, 0);
     for (let n = 0; n < 15; n++) {
       const list = Array.from({ length: 20 }, (_, at) => ({
@@ -117,7 +117,7 @@ describe('the counts', () => {
   });
 });
 
-test('an address that sends too many is told to wait', async () => {
+test('an IP address that sends too many gets 429 with Retry-After', async () => {
   const statuses = new Set<number>();
   let refused: Response | undefined;
   for (let n = 0; n < 45; n++) {
@@ -129,7 +129,7 @@ test('an address that sends too many is told to wait', async () => {
   expect(Number(refused!.headers.get('retry-after'))).toBeGreaterThan(0);
 });
 
-test('counts are forgotten after 30 days', async () => {
+test('counts are deleted after 30 days', async () => {
   await shown();
   forum.app.clock.advance(31 * 86_400_000);
   const root = forum.app.client();

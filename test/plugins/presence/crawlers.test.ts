@@ -23,4 +23,4 @@ test.each([
   'Mozilla/5.0 (Linux; Android 9; CUBOT_X19) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Mobile Safari/537.36',
   'node',
   '',
-])('%s is nobody known', (agent) => expect(crawlerOf(agent)).toBeUndefined());
+])('%s is no known crawler', (agent) => expect(crawlerOf(agent)).toBeUndefined());

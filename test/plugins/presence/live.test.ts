@@ -7,7 +7,7 @@ import { testLog } from '../../kit/database.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('open pages are told the numbers when they changed, every five seconds at most', async () => {
+test('open pages receive the numbers when they have changed, at most every five seconds', async () => {
   const sent: unknown[] = [];
   let statistics: PresenceStatistics = { total: 1, anonymous: 1, authenticated: 0, bots: 0 };
   const presence = {

@@ -16,7 +16,7 @@ const pageOf = async (name: string, client = forum.guest) =>
   (await visitors(client)).find(({ user }) => user?.username === name)?.page;
 
 describe('a guest', () => {
-  test('is counted from a page view, once for all their pages, from stored bytes too', async () => {
+  test('is counted once for all page views, including those of cached pages', async () => {
     const before = await stats();
     const guest = visitor(`${BROWSER} once`);
     for (const path of ['/', '/', '/categories', '/login', '/']) await guest.get(path);
@@ -24,7 +24,7 @@ describe('a guest', () => {
     expect([after.anonymous, after.total]).toEqual([before.anonymous + 1, before.total + 1]);
   });
 
-  test('is told apart from others with the same address and browser as soon as they bring their cookie back', async () => {
+  test('is distinguished from others with the same address and browser as soon as they send their cookie', async () => {
     const { anonymous } = await stats();
     const [one, other] = [visitor(`${BROWSER} twins`), visitor(`${BROWSER} twins`)];
     await one.get('/');
@@ -44,7 +44,7 @@ describe('a guest', () => {
     expect((await stats()).anonymous).toBe(anonymous);
   });
 
-  test('who is here moves on by a heartbeat', async () => {
+  test('who is already counted changes page by a heartbeat', async () => {
     const guest = visitor(`${BROWSER} moving`);
     await guest.get('/');
     await guest.get('/login');
@@ -54,7 +54,7 @@ describe('a guest', () => {
     expect((await stats()).anonymous).toBe(anonymous);
   });
 
-  test('needs a forgery token for it', async () => {
+  test('needs a CSRF token for a heartbeat', async () => {
     const answer = await visitor(BROWSER).post('/api/presence/update', { page: '/' });
     expect([answer.status, answer.body.code]).toEqual([403, 'csrf_failed']);
   });
@@ -68,7 +68,7 @@ describe('a guest', () => {
     expect((await stats()).anonymous).toBe(1);
   });
 
-  /** A guest's token and cookie from an error page, which is no page view. */
+  /** A guest's token and cookie from an error page, which does not count as a page view. */
   async function tokenWithoutVisit() {
     const lost = visitor(`${BROWSER} lost`);
     const { text } = await lost.get('/nowhere');
@@ -78,7 +78,7 @@ describe('a guest', () => {
 });
 
 describe('a member', () => {
-  test('is counted by page views and heartbeats, once, and named with the page', async () => {
+  test('is counted once by page views and heartbeats, and listed with the page', async () => {
     const before = await stats();
     await forum.as.ada.get('/categories');
     await forum.as.ada.post('/api/presence/update', { page: '/discussions?sort=newest#top' });
@@ -91,7 +91,7 @@ describe('a member', () => {
     expect(new Date(found.last_seen_at).toISOString()).toBe(found.last_seen_at);
   });
 
-  test('comes before guests, whoever was seen last first', async () => {
+  test('is listed before guests, most recently seen first', async () => {
     await forum.as.ada.get('/');
     await visitor(`${BROWSER} last`).get('/');
     await forum.as.bob.get('/');
@@ -100,7 +100,7 @@ describe('a member', () => {
     expect(list.findLastIndex(({ user }) => user !== null)).toBeLessThan(list.findIndex(({ user }) => user === null));
   });
 
-  test('with a bearer token counts as a member, whatever their program calls itself', async () => {
+  test('with a bearer token counts as a member, whatever the user agent', async () => {
     const { token } = (
       await forum.as.mia.request('POST', '/settings/security/api-token', {
         json: {},
@@ -120,7 +120,7 @@ describe('a member', () => {
 });
 
 describe('a crawler', () => {
-  test('is counted by its name, not among the guests', async () => {
+  test('is counted by its name, not as a guest', async () => {
     const before = await stats();
     for (let view = 0; view < 3; view++) await visitor(GOOGLE).get('/categories');
     await visitor('Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)').get('/');
@@ -143,7 +143,7 @@ describe('pages of visitors', () => {
     open = await forum.start('ada', 'Plain plans');
   });
 
-  test('are told to those only who may see what is there', async () => {
+  test('are shown only to those who may see their content', async () => {
     await forum.as.mia.get(`/d/${hidden.number}-secret-plans`);
     expect([await pageOf('mia', forum.as.root), await pageOf('mia', forum.as.bob), await pageOf('mia')]).toEqual([
       `/d/${hidden.number}-secret-plans`,
@@ -168,14 +168,14 @@ describe('pages of visitors', () => {
     }
   });
 
-  test('show a discussion under its present name', async () => {
+  test('show a discussion under its current name', async () => {
     await forum.as.bob.post('/api/presence/update', { page: `/d/${open.number}-buy-things?page=2` });
     expect(await pageOf('bob')).toBe(`/d/${open.number}-plain-plans`);
     await forum.as.ada.put(`/api/discussions/${open.id}`, { title: 'Other plans' });
     expect(await pageOf('bob')).toBe(`/d/${open.number}-other-plans`);
   });
 
-  test('that are the member’s own business are told to nobody', async () => {
+  test('that are private to the member are shown to no one', async () => {
     for (const path of [
       '/settings/security',
       '/admin/settings',
@@ -192,14 +192,14 @@ describe('pages of visitors', () => {
     expect(await pageOf('root', forum.as.root)).toBeNull();
   });
 
-  test('with a fixed open address, and profiles of members, are told as they are', async () => {
+  test('with a fixed public path, and profiles of members, are shown as they are', async () => {
     for (const path of ['/', '/categories', '/u/ada', '/c/general']) {
       await forum.as.bob.post('/api/presence/update', { page: path });
       expect(await pageOf('bob')).toBe(path);
     }
   });
 
-  test('that are no page are told to nobody, so that nobody writes on the page of who is here', async () => {
+  test('that do not exist are shown to no one, so that no one can write text on the page of visitors', async () => {
     for (const path of [
       '/buy-pills-at-example-org',
       '/somewhere/else',
@@ -214,7 +214,7 @@ describe('pages of visitors', () => {
     expect((await forum.guest.get('/online')).text).not.toContain('buy-pills');
   });
 
-  test('take two statements for a whole list: what the pages are called, and who does not want to be named', async () => {
+  test('take two SQL statements for a whole list: for the names of pages, and for hidden members', async () => {
     const number = (await forum.start('ada', 'Another')).number;
     const least = () =>
       leastOf(async () => {
@@ -230,7 +230,7 @@ describe('pages of visitors', () => {
 });
 
 describe('lists and input', () => {
-  test('are paged, and a page more tells whether there is a next', async () => {
+  test('are paginated, and say whether there is a next page', async () => {
     await forum.as.ada.get('/');
     await forum.as.bob.get('/');
     const all = await visitors();
@@ -258,7 +258,7 @@ describe('lists and input', () => {
     expect(await pageOf('ada')).toBeNull();
   });
 
-  test('nothing that is kept names an address', async () => {
+  test('nothing in the lists contains an IP address', async () => {
     expect(JSON.stringify(await visitors(forum.as.root))).not.toMatch(/127\.0\.0\.1|"ip"|address/);
   });
 
@@ -282,7 +282,7 @@ test('/online names pages by the titles that the viewer may see', async () => {
   expect(await titles(forum.as.root)).toEqual(expect.arrayContaining(['Tarring a deck', 'Dues of the year']));
 });
 
-test('/online shows who is here, and home leads there', async () => {
+test('/online shows who is online, and the front page links to it', async () => {
   await forum.as.ada.get('/');
   const { text } = await forum.guest.get('/online');
   expect(text).toContain('href="/u/ada"');
@@ -291,7 +291,7 @@ test('/online shows who is here, and home leads there', async () => {
   expect((await forum.as.ada.get('/')).text).toContain('<x-heartbeat');
 });
 
-test.skipIf(onServer)('whoever was not seen for five minutes is gone', async () => {
+test.skipIf(onServer)('visitors who have not been seen for five minutes are removed', async () => {
   await forum.as.ada.get('/');
   await stats();
   forum.app.clock.advance(4 * 60_000);

@@ -3,8 +3,8 @@ import { useForum } from '../discussions/forum.ts';
 
 const forum = useForum({ 'presence.public': false, 'presence.rate_limit': 5 });
 
-describe('a forum that keeps to itself who is here', () => {
-  test('tells guests numbers only', async () => {
+describe('a forum with a private list of visitors', () => {
+  test('shows guests only the numbers', async () => {
     expect((await forum.guest.get('/api/presence/visitors')).status).toBe(401);
     expect((await forum.guest.get('/api/presence/bots')).status).toBe(401);
     expect((await forum.guest.get('/api/presence/stats')).status).toBe(200);
@@ -15,7 +15,7 @@ describe('a forum that keeps to itself who is here', () => {
   });
 });
 
-test('signs of presence have a rate of their own, and leave the general one alone', async () => {
+test('heartbeats have their own rate limit, and do not count towards the general one', async () => {
   const beat = () => forum.as.bob.post('/api/presence/update', { page: '/' });
   for (let count = 0; count < 5; count++) expect((await beat()).status).toBe(200);
   const refused = await beat();

@@ -6,14 +6,14 @@ import { RedisVisitorStore } from '../../../plugins/presence/redis-visitor-store
 import { MemoryVisitorStore, WINDOW, type VisitorStore } from '../../../plugins/presence/visitor-store.ts';
 import { onServer } from '../../kit/database.ts';
 
-/** Milliseconds; a busy machine does in half of it what is to be seen before it is over. */
+/** Milliseconds; within half of it, a busy machine can do what has to happen before it ends. */
 const SHORT = 1_500;
 const url = onServer ? process.env['TEST_REDIS_URL'] : undefined;
 
 interface Opened {
   /** As two processes see it. */
   readonly visits: readonly [VisitorStore, VisitorStore];
-  /** Lets so much of the window pass. */
+  /** Lets this part of the window pass. */
   pass(part: number): Promise<void>;
   close(): void;
 }
@@ -51,7 +51,7 @@ describe.each(stores)('visits $place', ({ open }) => {
   beforeEach(async () => void (opened = await open()));
   afterEach(() => opened.close());
 
-  test('of any process are seen by all, the latest first, kind by kind', async () => {
+  test('of any process are visible to all, by kind and latest first', async () => {
     const [one, other] = opened.visits;
     await one.record([
       { kind: 'guest', id: 'g1', page: '/' },
@@ -75,7 +75,7 @@ describe.each(stores)('visits $place', ({ open }) => {
     expect(await one.list(['member', 'guest'], 3, 2)).toEqual([]);
   });
 
-  test('are forgotten after a while without a sign', async () => {
+  test('expire after a while without activity', async () => {
     const [one, other] = opened.visits;
     await one.record([
       { kind: 'member', id: 'm1', page: '/' },
@@ -90,7 +90,7 @@ describe.each(stores)('visits $place', ({ open }) => {
     expect(await one.count()).toEqual({ member: 0, guest: 0, bot: 0 });
   });
 
-  test('of one guest are one, before and after the cookie', async () => {
+  test('of one guest count as one, before and after the cookie', async () => {
     const [one] = opened.visits;
     await one.record([{ kind: 'guest', id: 'plain', page: '/' }]);
     await one.record([{ kind: 'guest', id: 'cookie', before: 'plain', page: '/2' }]);
@@ -102,7 +102,7 @@ describe.each(stores)('visits $place', ({ open }) => {
     expect((await one.count()).guest).toBe(2);
   });
 
-  test('a heartbeat moves the first guest that is known and adds none', async () => {
+  test('a heartbeat changes the page of the first known guest and adds none', async () => {
     const [one] = opened.visits;
     await one.record([{ kind: 'guest', id: 'plain', page: '/' }]);
     await one.refresh(['cookie', 'plain'], '/moved');
@@ -110,7 +110,7 @@ describe.each(stores)('visits $place', ({ open }) => {
     expect((await one.list(['guest'], 0, 5)).map(({ id, page }) => [id, page])).toEqual([['plain', '/moved']]);
   });
 
-  test('one process only is told that there is news', async () => {
+  test('only one process can claim a change', async () => {
     const [one, other] = opened.visits;
     expect(await one.claimChange('a')).toBe(true);
     expect(await other.claimChange('a')).toBe(false);
