@@ -306,7 +306,7 @@ describe('pages', () => {
     expect(await page('/drafts', 'bob')).toContain('No drafts');
   });
 
-  test('show the draft for a discussion that has become hidden, but do not link to it', async () => {
+  test('show the draft for a discussion that has become hidden, but neither its title nor a link', async () => {
     const { id } = await forum.start('ada', 'Soon hidden');
     await put('bob', `reply-${id}`, { content: 'My own words' });
     expectStatus(await forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'staff' }), 200);

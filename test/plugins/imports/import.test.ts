@@ -223,7 +223,7 @@ describe('the command import', () => {
     expect(await named('chief@old.example')).toMatchObject({ username: 'Admin-2', displayName: null });
   });
 
-  test('normalizes texts like those written on the forum, and keeps those with unusual line endings whole', async () => {
+  test('normalises texts like those written on the forum, and keeps those with unusual line endings whole', async () => {
     const content = 'One\u2028two\r\nthree\u0001.';
     const line = JSON.stringify({
       ...hidden,

@@ -37,7 +37,7 @@ test(
       );
       await ready({ database: 'server', database_url: database, redis_url: REDIS });
       expect((await install()).status).toBe(303);
-      // Never refused in between: the port stays open.
+      // Connections are never refused in between: the port stays open.
       await expect.poll(async () => (await client.get('/')).status, SOON).toBe(200);
       expect(site.running.app!.environment).toMatchObject({ databaseUrl: database, redisUrl: REDIS });
       const kept: unknown = JSON.parse(await readFile(join(site.folder, 'config.json'), 'utf8'));

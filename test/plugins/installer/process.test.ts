@@ -5,7 +5,7 @@ import { makeTestPlace, type TestPlace } from '../../kit/database.ts';
 import { migrated } from '../../kit/migrated.ts';
 import { installing, openSite, PASSWORD, type Installing } from './site.ts';
 
-/** Real processes on a machine that is busy. */
+/** Allows for real processes on a busy machine. */
 const LONG = 120_000;
 
 describe('the program as npm start runs it', () => {

@@ -14,7 +14,7 @@ import { migrated } from '../../kit/migrated.ts';
 export const PASSWORD = 'Slow-boat 7 to Oban';
 
 /**
- * The real program behind a port, as `npm start` runs it, on data where nothing is installed unless a test installed
+ * The real program on a port, as `npm start` runs it, on data where nothing is installed unless a test installs
  * it.
  */
 export interface Site extends AsyncDisposable {

@@ -121,7 +121,7 @@ describe('while Redis is unavailable', () => {
   redis.on('error', () => undefined);
   const limits = new LimitsService({ redis, log });
 
-  it('the process counts by itself', async () => {
+  it('uses are counted in this process', async () => {
     expect((await limits.consume(bucket, 'ada', 1)).allowed).toBe(true);
     expect((await limits.consume(bucket, 'ada', 1)).allowed).toBe(false);
     expect(limits.consumeNow(bucket, 'ada', 1)).toBeUndefined();

@@ -3,10 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestForum } from 'parley-forum/testing';
 
-/**
- * A mail as it left: the lines before the first empty one by lower-case name, and what follows, transfer encoding
- * undone.
- */
+/** A mail as it was sent: the headers by lower-case name, and the decoded body. */
 export interface SentMail {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

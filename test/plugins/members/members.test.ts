@@ -111,7 +111,7 @@ describe('the member list', () => {
 });
 
 describe('a member’s card', () => {
-  test('summarizes the profile, as a page and as JSON', async () => {
+  test('summarises the profile, as a page and as JSON', async () => {
     await forum.as.ada.submit('/settings/profile', { bio: `Mends boats. ${'And more. '.repeat(90)}` });
     const { body, status } = await cardOf('ada');
     expect(status).toBe(200);

@@ -91,7 +91,7 @@ describe('the overview', () => {
     expect(await waiting()).toEqual({ headings: [], lines: [] });
   });
 
-  test('does not say so if a plugin’s queue fails, and hides queues that the viewer may not see', async () => {
+  test('does not say that nothing is pending if a queue fails, and hides queues that the viewer may not see', async () => {
     const queue = (can: Permission, answer: () => Promise<{ readonly count: number; readonly items: [] }>) => ({
       href: '/mod/lost-property',
       heading: 'moderation:suspended',
