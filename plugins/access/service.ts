@@ -137,7 +137,7 @@ export class AccessService implements Access {
   admitted(viewer: Viewer, permission: Permission): boolean {
     if (this.allows(viewer, permission)) return true;
     if (viewer.group.level === 'banned' && this.#grants(this.groupOf('member'), permission)) {
-      throw new HttpError(403, 'You are banned: you see what guests see, and may not write', { code: 'banned' });
+      throw new HttpError(403, 'You are banned: you see what guests see and may not write', { code: 'banned' });
     }
     const suspension = this.suspension(viewer.id);
     if (!suspension || !this.#grants(viewer.group, permission)) return false;
@@ -173,7 +173,7 @@ export class AccessService implements Access {
 
   async suspend({ userId, until, reason }: Suspension): Promise<void> {
     if (until.getTime() <= this.#deps.clock.now())
-      throw new InvalidInput([{ field: 'until', message: 'must lie ahead' }]);
+      throw new InvalidInput([{ field: 'until', message: 'must be in the future' }]);
     await this.#change(sql`insert into access_suspension (user_id, until, reason)
       values (${userId}, ${until}, ${reason})
       on conflict (user_id) do update set until = excluded.until, reason = excluded.reason`);
@@ -210,7 +210,7 @@ export class AccessService implements Access {
   ): Promise<Group> {
     const before = this.group(id);
     if (before?.builtIn && before.level !== level)
-      throw new InvalidInput([{ field: 'level', message: 'of a built-in group cannot be changed' }]);
+      throw new InvalidInput([{ field: 'level', message: 'cannot be changed for a built-in group' }]);
     const group: Group = { id, name: name.trim(), level, builtIn: before?.builtIn ?? false };
     if (group.name.length < 1 || group.name.length > 50)
       throw new InvalidInput([{ field: 'name', message: 'must have 1 to 50 characters' }]);
@@ -225,11 +225,11 @@ export class AccessService implements Access {
   }
 
   #refuse(group: Group, permission: Permission, allowed: boolean | undefined): void {
-    if (group.id === 'admin') throw new HttpError(400, 'Admins hold every permission');
+    if (group.id === 'admin') throw new HttpError(400, 'Admins have every permission');
     if (!allowed) return;
     const guestMayHave = DEFAULT_LEVELS[permission.default] === 'guest';
     if (group.level === 'banned' || (group.level === 'guest' && !guestMayHave))
-      throw new HttpError(400, `The group ${group.name} cannot be given a permission to ${permission.label}`);
+      throw new HttpError(400, `The group ${group.name} cannot be given the permission to ${permission.label}`);
   }
 
   /** The purge takes effect when the surrounding transaction commits. */

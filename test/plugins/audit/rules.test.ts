@@ -106,7 +106,7 @@ test('groups and permissions log what was decided, and by whom', async () => {
     await access.decide('crew', uploadFiles, false, forum.ids.root);
     await access.decide('crew', uploadFiles, undefined, commandLine);
     await expect(access.decide('admin', uploadFiles, false, forum.ids.root)).rejects.toThrow(
-      'Admins hold every permission',
+      'Admins have every permission',
     );
   });
   const subject = { type: 'group', id: 'crew' };
