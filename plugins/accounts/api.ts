@@ -78,17 +78,17 @@ export const nameOf = ({ username, display_name: name }: Pick<Author, 'username'
 export const UserRecord = Type.Object({
   id: Type.String(),
   username: Type.String(),
-  display_name: nullable(
-    Type.String({ description: 'A name of their own choice; others may have it too, so show the username with it' }),
-  ),
+  display_name: nullable(Type.String({ description: 'Chosen by the user and not unique; show the username with it' })),
   avatar_url: nullable(Type.String()),
   group: Type.Object({ id: Type.String(), name: Type.String() }),
   bio: Type.String(),
   joined_at: Time,
   last_seen_at: nullable(Time),
-  language: Type.Optional(nullable(Type.String({ description: 'The owner only; null: as their browser asks' }))),
-  timezone: Type.Optional(nullable(Type.String({ description: 'The owner only; null: the site’s' }))),
-  email: Type.Optional(Type.String({ description: 'The owner and those who may see addresses' })),
+  language: Type.Optional(
+    nullable(Type.String({ description: 'Owner only; null: the language that the browser requests' })),
+  ),
+  timezone: Type.Optional(nullable(Type.String({ description: 'Owner only; null: the time zone of the site' }))),
+  email: Type.Optional(Type.String({ description: 'Only for the owner and callers who may see addresses' })),
   registration_ip: Type.Optional(nullable(Type.String())),
   last_ip: Type.Optional(nullable(Type.String())),
 });
@@ -420,7 +420,7 @@ export interface LoginMethod {
 }
 export const loginMethods = defineExtensionPoint<LoginMethod>(
   'accounts.login-methods',
-  'Ways to log in beside the password: who has one can log in without a password.',
+  'Login methods other than the password; a member who has one can log in without a password.',
 );
 
 /** Number of accounts per query. */
@@ -444,7 +444,7 @@ export async function* holdersOf(
 
 /** Error for callers who try to act on an account that does not rank below them. */
 export const notBelow = ({ username }: Pick<Account, 'username'>): HttpError =>
-  new HttpError(403, `${username} is not below you; ask an administrator`);
+  new HttpError(403, `${username} does not rank below you; ask an administrator`);
 
 /**
  * `reset`: the password was reset through a link in a mail. `first`: a first password was set through such a link; the
@@ -466,8 +466,8 @@ export interface AccountChangeListener {
 }
 export const accountChangeListeners = defineExtensionPoint<AccountChangeListener>(
   'accounts.change-listeners',
-  'Runs in the transaction of a change of password, e-mail address or sessions, to notify the owner or to revoke what should not outlive it.',
-  { order: 'The order in which they are called; what one throws undoes the change.' },
+  'Called in the transaction of a change of password, e-mail address or sessions, to notify the owner or to revoke what should not outlive it.',
+  { order: 'The order in which they are called; an error from one rolls back the change.' },
 );
 
 /** Tokens with which programs act as a member, without a password or a session. */
@@ -477,7 +477,7 @@ export interface TokenStore {
 }
 export const tokenStores = defineExtensionPoint<TokenStore>(
   'accounts.token-stores',
-  'Tokens that let programs in as a member; ended when the password changes, all sessions are ended, or the account is to be deleted.',
+  'Tokens with which programs authenticate as a member; revoked when the password changes, all sessions are ended, or the account is to be deleted.',
 );
 
 /**
@@ -500,8 +500,8 @@ export interface LoginStep {
 }
 export const loginSteps = defineExtensionPoint<LoginStep>(
   'accounts.login-steps',
-  'What a login asks for between the right password and the session, such as a code.',
-  { order: 'The order in which steps are asked for.' },
+  'Steps that a login requires between the correct password and the session, such as a code.',
+  { order: 'The order in which the steps are required.' },
 );
 
 /**
@@ -515,7 +515,7 @@ export interface StaffRequirement extends Requirement {
 export const staffRequirements = defineExtensionPoint<StaffRequirement>(
   'accounts.staff-requirements',
   'Reduces staff who do not meet a requirement to the rights of members until they do.',
-  { order: 'Of several that are unmet the first is named to them.' },
+  { order: 'If several are unmet, the first one is reported to them.' },
 );
 
 /** A login in this browser whose password was right but which needs a further step. */
@@ -561,8 +561,8 @@ export interface EmailConfirmation {
 }
 export const emailConfirmations = defineExtensionPoint<EmailConfirmation>(
   'accounts.email-confirmations',
-  'Makes people who sign up, or change their e-mail address, prove first that it is theirs.',
-  { order: 'The first that is required counts.' },
+  'Requires people who sign up, or change their e-mail address, to prove first that the address is theirs.',
+  { order: 'The first one that is required is used.' },
 );
 
 /** The parameters of a login. */
@@ -652,7 +652,7 @@ export const Sessions = defineToken<Sessions>('Sessions');
 export type LogoutNotice = (req: Request, res: Response, text: string) => void;
 export const logoutNotices = defineExtensionPoint<LogoutNotice>(
   'accounts.logout-notices',
-  'Shows a visitor on the next page that they see why their session is over.',
+  'Shows a visitor, on the next page they open, why their session ended.',
 );
 
 /** CSRF protection for members (bound to the session) and guests (bound to a signed cookie, without a session). */
@@ -696,8 +696,8 @@ export interface UserField {
 }
 export const userFields = defineExtensionPoint<UserField>(
   'accounts.user-fields',
-  'Fields of the user record, loaded for all users of an answer at once.',
-  { order: 'The place among the fields of the record.' },
+  'Fields of the user record, loaded for all users of a response at once.',
+  { order: 'The position among the fields of the record.' },
 );
 
 /**
@@ -715,7 +715,7 @@ export interface LastSeenRule {
 }
 export const lastSeenRules = defineExtensionPoint<LastSeenRule>(
   'accounts.last-seen-rules',
-  'Which members hide from others when they were last here; called once for a list.',
+  'Which members hide from others when they were last seen; called once per list.',
 );
 
 /** A tab of the profile page, at /u/{username}/{id}; the first one is also at /u/{username}. */
@@ -732,30 +732,30 @@ export interface ProfileTab {
 export const profileTabs = defineExtensionPoint<ProfileTab>(
   'accounts.profile-tabs',
   'Tabs of a member’s profile page, each with its content.',
-  { order: 'The place among the tabs; the first is shown at `/u/{username}`.' },
+  { order: 'The position among the tabs; the first is shown at `/u/{username}`.' },
 );
 
 export const profileHeader = defineSlot<Author>('profile.header', 'On a member’s profile page, above their name.');
 export const profileAbout = defineSlot<Author>(
   'profile.about',
-  'On a member’s profile page, between what they say of themselves and the tabs.',
+  'On a member’s profile page, between their bio and the tabs.',
 );
-export const profileRail = defineSlot<Author>('rail.profile', 'Beside a member’s profile page: small panels.');
+export const profileRail = defineSlot<Author>('rail.profile', 'Next to a member’s profile page: small panels.');
 export const userCard = defineSlot<Author>(
   'user-card',
-  'On each card of a member, wherever a page shows cards, below the numbers.',
+  'On each member card, on every page that shows cards, below the numbers.',
 );
 export const queueAuthor = defineSlot<Author>(
   'queue.author',
-  'On each thing that waits in a queue of the moderators, about who wrote it: what they can do about them.',
+  'On each item in a moderation queue, about its author: what moderators can do about them.',
 );
 export const userCardActions = defineSlot<Author>(
   'user-card.actions',
-  'On the card of one member, which shows beside their name: buttons.',
+  'On the card of a single member, which opens next to their name: buttons.',
 );
 export const registerFields = defineSlot<object>(
   'auth.register.fields',
-  'In the form that signs up, above its button: inputs, which the form submits under their names.',
+  'In the sign-up form, above its button: inputs, which are submitted under their names.',
 );
 /** The page to go to after a login or sign-up: a path, or empty. */
 export interface LoginSlot {
@@ -767,7 +767,7 @@ export const loginBefore = defineSlot<LoginSlot>(
 );
 export const registerBefore = defineSlot<LoginSlot>(
   'auth.register.before',
-  'On the page to sign up, above the form: other ways to do so.',
+  'On the sign-up page, above the form: other ways to sign up.',
 );
 /** The context of a confirmation: the page to return to, the sealed pending form, and whether a code is required. */
 export interface ConfirmSlot extends LoginSlot {
@@ -776,7 +776,7 @@ export interface ConfirmSlot extends LoginSlot {
 }
 export const confirmAfter = defineSlot<ConfirmSlot>(
   'auth.confirm.after',
-  'On the page where members confirm that it is them, below the form: other ways to do so.',
+  'On the page where members confirm their identity, below the form: other ways to confirm it.',
 );
 export const loginAfter = defineSlot<object>('auth.login.after', 'On the login page, below the form: links.');
 export const profileSettingsEnd = defineSlot<object>(
@@ -798,6 +798,6 @@ export const seeAddresses = definePermission('accounts.see-addresses', {
 });
 export const manageAccounts = definePermission('accounts.manage', { label: 'manage members', default: 'admin' });
 export const editProfile = definePermission('accounts.edit-profile', {
-  label: 'change what others see of them',
+  label: 'edit own profile',
   default: 'member',
 });

@@ -5,7 +5,9 @@ import { Accounts } from 'parley-forum/plugins/accounts';
 const name = Type.String({ title: 'Username' });
 const group = Type.String({ title: 'Id or name of a group' });
 const password = Type.Optional(
-  Type.String({ description: 'The new password; left out, it is asked for, and "-" reads it from standard input' }),
+  Type.String({
+    description: 'The new password; if omitted, you are prompted for it; "-" reads it from standard input',
+  }),
 );
 
 /** Converts an invalid input to a one-line error for the shell. */
@@ -60,7 +62,7 @@ const create = defineCommand({
 
 const promote = defineCommand({
   name: 'user promote',
-  summary: 'Move a member to another group; their sessions end',
+  summary: 'Move a member to another group; ends their sessions',
   example: 'user promote ada --group admin',
   positional: ['name'],
   options: Type.Object({ name, group }),
@@ -74,7 +76,7 @@ const promote = defineCommand({
 
 const resetPassword = defineCommand({
   name: 'user reset-password',
-  summary: 'Set a member’s password; their sessions end',
+  summary: 'Set a member’s password; ends their sessions',
   example: 'user reset-password ada',
   positional: ['name'],
   options: Type.Object({ name, password }),

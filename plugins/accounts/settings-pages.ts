@@ -111,14 +111,14 @@ export function addSettingsPages(
     method: 'post',
     path: FIRST_PASSWORD,
     can: 'member',
-    summary: 'Set a password, where the account has none',
+    summary: 'Set a password for an account that has none',
     body: FirstPasswordForm,
     options: { ...confirm, rerender: (retry: Retry) => forms.firstPassword({ retry }) },
   })(async ({ actor, body, req }) => {
     const id = actor.id;
     checkRepeated(body);
     if ((await accounts.withPassword([id])).has(id))
-      throw new HttpError(409, 'This account has a password already; change it with the present one');
+      throw new HttpError(409, 'This account already has a password; use the current one to change it');
     await sessions.endOthers(req, () => accounts.changePassword(id, body.password, { keepTokens: true }));
     return negotiated(redirect(SECURITY, { notice: phrase('accounts:password.set') }), { success: true });
   });

@@ -9,7 +9,7 @@ const READABLE = /[\p{L}\p{N}]/u;
 
 const problem = (message: string): FieldProblem => ({ field: 'display_name', message });
 export const NAME_OF_ANOTHER = problem('is the username of another member');
-export const OFFICIAL_NAME = problem('could be taken for the forum, one of its groups or its staff');
+export const OFFICIAL_NAME = problem('could be mistaken for the forum, one of its groups or its staff');
 
 /** The form in which names are compared and searched: case-insensitive and Unicode-normalized. */
 export const foldedName = (name: string): string => name.normalize('NFKC').toLowerCase();
@@ -26,9 +26,9 @@ export function nameColumns(given: string): {
   if (name === '') return { display_name: null, display_name_key: null };
   const problems = [
     [...name].length > MAX_DISPLAY_NAME && problem(`must have at most ${MAX_DISPLAY_NAME} characters`),
-    !isPlainLine(name) && problem('has characters that cannot be seen, or that change how others are shown'),
-    !READABLE.test(name) && problem('must have a letter or a digit'),
-    foldedName(name).includes('@') && problem('must not have an “@”, with which usernames begin'),
+    !isPlainLine(name) && problem('has characters that are invisible or change how others are shown'),
+    !READABLE.test(name) && problem('must contain a letter or a digit'),
+    foldedName(name).includes('@') && problem('must not contain an “@”, with which usernames begin'),
   ].filter((one) => one !== false);
   if (problems.length > 0) throw new InvalidInput(problems);
   return { display_name: name, display_name_key: foldedName(name) };

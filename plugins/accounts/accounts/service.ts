@@ -484,7 +484,7 @@ export class AccountsService implements Accounts {
 
   async #checkLanguage(language: string | null | undefined): Promise<void> {
     if (typeof language === 'string' && !(await this.#deps.languageOffered(language)))
-      throw new InvalidInput([{ field: 'language', message: 'is not a language that the site has' }]);
+      throw new InvalidInput([{ field: 'language', message: 'is not a language of this site' }]);
   }
 
   async localeSettings(ids: readonly string[]): Promise<ReadonlyMap<string, LocaleSettings>> {
@@ -596,7 +596,7 @@ export class AccountsService implements Accounts {
 
   #checkGroup(groupId: string): void {
     if (!this.#deps.access.group(groupId))
-      throw new InvalidInput([{ field: 'group_id', message: `names no group: ${groupId}` }]);
+      throw new InvalidInput([{ field: 'group_id', message: `is not a group: ${groupId}` }]);
   }
 
   async #replacePassword(

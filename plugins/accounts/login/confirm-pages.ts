@@ -33,7 +33,7 @@ export async function confirmPassword(
     await authenticator.confirmPassword(account, password, address);
   } catch (error) {
     throw error instanceof HttpError && error.status === 401
-      ? new InvalidInput([{ field, message: 'is not right' }])
+      ? new InvalidInput([{ field, message: 'is incorrect' }])
       : error;
   }
 }
@@ -73,7 +73,7 @@ export function addConfirmPages(
     method: 'post',
     path: PATH,
     can: 'member',
-    summary: 'Confirm that it is you, for 15 minutes',
+    summary: 'Confirm your identity for 15 minutes',
     body: ConfirmForm,
     options: { rerender, longText: true },
   })(async ({ actor, body, req }) => {
@@ -93,7 +93,7 @@ export function addConfirmPages(
     method: 'post',
     path: `${PATH}/end`,
     can: 'member',
-    summary: 'Be asked for the password again from now on',
+    summary: 'Require the password again from now on',
     body: ReturnForm,
   })(async ({ body, req }) => {
     await sessions.confirm(req, false);

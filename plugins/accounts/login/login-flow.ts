@@ -89,7 +89,7 @@ export class LoginFlow extends SessionsService implements Sessions {
   async checkCode(account: Account, code: string | undefined, address: string): Promise<void> {
     const step = await this.#codeStep(account);
     if (step && !code)
-      throw new InvalidInput([{ field: 'code', message: 'is needed too: this account has two-factor login' }]);
+      throw new InvalidInput([{ field: 'code', message: 'is also required: this account has two-factor login' }]);
     await step?.confirm(account, code ?? '', address);
   }
 
@@ -138,4 +138,4 @@ export class LoginFlow extends SessionsService implements Sessions {
 }
 
 const tooLate = (): HttpError =>
-  new HttpError(401, 'This login took too long or was used already; log in again', { code: 'login_needed' });
+  new HttpError(401, 'This login took too long or was already used; log in again', { code: 'login_needed' });

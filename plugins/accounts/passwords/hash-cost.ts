@@ -14,7 +14,7 @@ export function passwordSettings(
   if (stored < MIN_COST)
     log.warn(
       { setting: 'security.bcrypt_cost', stored, used: MIN_COST },
-      'the stored cost of password hashes is too low, so the least one is used',
+      'the stored cost of password hashes is too low, so the minimum is used',
     );
   return {
     get 'security.password_min_length'() {

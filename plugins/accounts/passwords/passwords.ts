@@ -116,8 +116,7 @@ export class Passwords {
         : []),
       ...(missing.length > 0 ? [`must contain ${missing.join(', ')}`] : []),
     ];
-    if (messages.length === 0 && isCommon(password))
-      messages.push('is one of those that everybody tries first; choose another');
+    if (messages.length === 0 && isCommon(password)) messages.push('is too common; choose another');
     if (messages.length === 0 && own.some((name) => name.length > 2 && cores(password).includes(name.toLowerCase())))
       messages.push('must not be your name');
     return messages.map((message) => ({ field: 'password', message }));

@@ -45,7 +45,7 @@ export function addRoutes(plugin: PluginHandle, { access, data, users, accounts,
   plugin.route(api, {
     method: 'get',
     path: '/users/search',
-    summary: 'Users whose name begins with or contains a text',
+    summary: 'Users whose names start with or contain a text',
     can: 'public',
     query: Type.Object({
       q: Type.String({ pattern: '\\S', maxLength: 100, description: 'Part of a username or a display name' }),
@@ -82,19 +82,26 @@ export function addRoutes(plugin: PluginHandle, { access, data, users, accounts,
   plugin.route(api, {
     method: 'put',
     path: '/users/:id',
-    summary: 'Change what others see of the caller, and their language and time zone; what is left out stays',
+    summary: 'Change the caller’s public profile, language and time zone; omitted fields are unchanged',
     can: 'member',
     params: IdParams,
     body: Type.Object({
       display_name: Type.Optional(
-        nullable(Type.String({ description: `At most ${MAX_DISPLAY_NAME} characters; none, or null, removes it` })),
+        nullable(
+          Type.String({ description: `At most ${MAX_DISPLAY_NAME} characters; an empty string or null removes it` }),
+        ),
       ),
       bio: Type.Optional(Type.String({ maxLength: MAX_BIO })),
       language: Type.Optional(
-        nullable(Type.String({ maxLength: 40, description: 'One that the site has; null: as their browser asks' })),
+        nullable(
+          Type.String({
+            maxLength: 40,
+            description: 'One of the site’s languages; null: the language that the browser requests',
+          }),
+        ),
       ),
       timezone: Type.Optional(
-        nullable(Type.String({ maxLength: 64, description: 'Such as Europe/Lisbon; null: the site’s' })),
+        nullable(Type.String({ maxLength: 64, description: 'Such as Europe/Lisbon; null: the time zone of the site' })),
       ),
     }),
     result: Type.Object({ user: User }),

@@ -29,7 +29,7 @@ export async function acceptsMail(
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     resolver.cancel();
-    reject(new Error(`no answer within ${timeout} ms`));
+    reject(new Error(`no response within ${timeout} ms`));
   }, timeout);
   try {
     const records = await Promise.race([resolver.resolveMx(ascii), late]);
@@ -37,7 +37,7 @@ export async function acceptsMail(
     return records.some(({ exchange }) => exchange !== '' && exchange !== '.');
   } catch (error) {
     if (DEFINITE.has((error as NodeJS.ErrnoException).code ?? '')) return false;
-    log.warn({ domain: ascii, why: messageOf(error) }, 'the MX look-up failed; the registration goes on');
+    log.warn({ domain: ascii, why: messageOf(error) }, 'the MX lookup failed; the registration continues');
     return true;
   } finally {
     clearTimeout(timer);

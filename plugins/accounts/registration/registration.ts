@@ -120,7 +120,7 @@ export class Registration implements Registrations {
   async #mailProblems(email: string): Promise<readonly FieldProblem[]> {
     const { settings, acceptsMail } = this.#deps;
     if (!settings['email.mx_validation'] || (await acceptsMail(email.slice(email.lastIndexOf('@') + 1)))) return [];
-    return [{ field: 'email', message: 'is at a domain that takes no mail' }];
+    return [{ field: 'email', message: 'is at a domain that does not accept e-mail' }];
   }
 
   /** The response does not reveal that an e-mail address is in use; its owner is notified instead. */

@@ -135,7 +135,7 @@ export class CsrfService implements Csrf {
     if (!this.#warned)
       this.#log.warn(
         { origin, site: this.#origin },
-        'forms are refused that are not sent from the site’s own address; is BASE_URL right?',
+        'forms that are not sent from the site’s own address are rejected; is BASE_URL correct?',
       );
     this.#warned = true;
     return false;

@@ -44,7 +44,7 @@ export function addSessionPages(
     body: SessionForm,
     options: confirmed,
   })(async ({ actor, body }) => {
-    if (!(await accountSessions.revoke(actor.id, body.id))) throw notFound('This session is over already');
+    if (!(await accountSessions.revoke(actor.id, body.id))) throw notFound('This session has already ended');
     await plugin.emit(sessionsRevoked, { id: actor.id, by: actor.id, which: 'one' });
     return negotiated(redirect(PATH, { notice: phrase('accounts:sessions.ended') }), { success: true });
   });

@@ -4,7 +4,9 @@ import { loginOf, type SessionRules } from './session-rules.ts';
 
 const Session = Type.Object({
   expires_in: nullable(
-    Type.Integer({ description: 'Seconds until it ends where nothing is done; null where a token says who calls' }),
+    Type.Integer({
+      description: 'Seconds until the session ends without activity; null if the caller is authenticated by a token',
+    }),
   ),
 });
 
@@ -21,7 +23,7 @@ export function addSessionRoutes(
     method: 'get',
     path: '/session',
     can: 'member',
-    summary: 'How long the caller’s session lasts; asking makes it last no longer',
+    summary: 'How long the caller’s session lasts; this request does not extend it',
     options: { idle: true },
     result: Session,
   })(({ req }) => session(req));
@@ -30,7 +32,7 @@ export function addSessionRoutes(
     method: 'post',
     path: '/session',
     can: 'member',
-    summary: 'Says that the member is still there, so that the session lasts longer',
+    summary: 'Report that the member is still active, which extends the session',
     body: Type.Object({}),
     result: Session,
   })(({ req }) => session(req));

@@ -117,7 +117,7 @@ export class SessionsService implements Omit<
       if (!error && (SAFE_METHODS.has(req.method) || !unconfirmed(req))) return next();
       if (error) this.#deps.log.error({ error }, 'sessions cannot be read');
       next(
-        new HttpError(503, 'Sessions cannot be read at the moment; try again soon', {
+        new HttpError(503, 'Sessions cannot be read right now; try again soon', {
           headers: { 'Retry-After': '5' },
         }),
       );

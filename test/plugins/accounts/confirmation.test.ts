@@ -126,7 +126,7 @@ describe('confirming the password', () => {
   it('reports a wrong password, keeps the form, and is throttled like a login', async () => {
     forum.clock.advance(QUARTER);
     const wrong = await confirm('Wrong-harbour-1');
-    expect([wrong.status, wrong.body.details]).toEqual([400, [{ field: 'password', message: 'is not right' }]]);
+    expect([wrong.status, wrong.body.details]).toEqual([400, [{ field: 'password', message: 'is incorrect' }]]);
     const form = await client.submit('/login/confirm', {
       password: 'Wrong-harbour-1',
       return_to: '/settings/security/email',

@@ -209,7 +209,7 @@ describe('a form', () => {
       `X-CSRF-Token: ${token}`,
     ];
     expect(await raw(forum.url, lines)).toContain(' 403 ');
-    expect(forum.lines.filter(({ message }) => message.includes('is BASE_URL right?'))).toHaveLength(1);
+    expect(forum.lines.filter(({ message }) => message.includes('is BASE_URL correct?'))).toHaveLength(1);
   });
 
   test('passes on the own machine under each of its names, where the site has one of them', async () => {
