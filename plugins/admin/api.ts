@@ -14,7 +14,7 @@ import { defineSlot, type PageHead, type View } from 'parley-forum/plugins/web';
 export const administer = definePermission('admin.open', { label: 'open the admin panel', default: 'admin' });
 /** May change what concerns the whole forum there, including its security. */
 export const configure = definePermission('admin.configure', {
-  label: 'see and change settings, switch plugins, and repeat work that failed',
+  label: 'view and change settings, enable and disable plugins, and retry failed jobs',
   default: 'admin',
 });
 
@@ -28,7 +28,7 @@ export interface AdminSection {
 export const adminSections = defineExtensionPoint<AdminSection>(
   'admin.sections',
   'Entries of the admin panel’s navigation; each leads to a page of the plugin below `/admin`.',
-  { order: 'The place within the entry’s group.' },
+  { order: 'The position within the entry’s group.' },
 );
 
 /** A card on the dashboard: a number or a state, with a link to the details. */
@@ -39,8 +39,8 @@ export interface AdminTile {
 }
 export const adminTiles = defineExtensionPoint<AdminTile>(
   'admin.tiles',
-  'Cards on the admin dashboard: a number or a state, with where to look.',
-  { order: 'The place on the dashboard.' },
+  'Cards on the admin dashboard: a number or a state, with a link to the details.',
+  { order: 'The position on the dashboard.' },
 );
 
 /** A value that another plugin adds for each member in the administrators' list of members. */
@@ -60,8 +60,8 @@ export interface MemberColumn {
 }
 export const memberColumns = defineExtensionPoint<MemberColumn>(
   'admin.members.columns',
-  'What is known of each member in the administrators’ list of members, beside name, address and group.',
-  { order: 'The place among what stands there.' },
+  'Values shown for each member in the administrators’ list of members, next to name, address and group.',
+  { order: 'The position among these values.' },
 );
 
 /**

@@ -27,7 +27,7 @@ export function addJobs({ plugin, panel }: PanelDeps, { data, jobs }: { data: Da
       if (found > 0) await plugin.emit(workRetried, { actor: actor.id, listener, count: found });
       return found;
     });
-    plugin.log.info({ ...by(actor), listener, count }, 'failed work was put back');
+    plugin.log.info({ ...by(actor), listener, count }, 'failed jobs were queued again');
     return negotiated(redirect('/admin/jobs', { notice: phrase('admin:jobs.retried', { count }) }), {
       success: true,
       count,

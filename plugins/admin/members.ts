@@ -158,7 +158,7 @@ export function addMembers(
   const memberGroup = (name: string): Group => {
     const group = access.findGroup(name);
     if (!group || group.level === 'guest')
-      throw new InvalidInput([{ field: 'group_id', message: 'names no group that members can be in' }]);
+      throw new InvalidInput([{ field: 'group_id', message: 'is not a group that members can be in' }]);
     return group;
   };
   const rerender = async (retry: Retry): Promise<View> => {

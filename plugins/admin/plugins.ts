@@ -127,7 +127,7 @@ export function addPlugins(
   })(async ({ actor, body: { id } }) => {
     const name = web.declared(known(id).name, id);
     await switching(actor, { id, on: true, others: [] }, () => plugins.enable(id));
-    plugin.log.info({ ...by(actor), target: id }, 'a plugin was switched on');
+    plugin.log.info({ ...by(actor), target: id }, 'a plugin was enabled');
     return negotiated(redirect('/admin/plugins', { notice: phrase('admin:plugin.on', { name }) }), { success: true });
   });
 
@@ -154,7 +154,7 @@ export function addPlugins(
     const stopped = await (required
       ? plugins.disable(id)
       : switching(actor, { id, on: false, others }, () => plugins.disable(id)));
-    plugin.log.info({ ...by(actor), target: id, stopped }, 'a plugin was switched off');
+    plugin.log.info({ ...by(actor), target: id, stopped }, 'a plugin was disabled');
     const notice = phrase(others.length > 0 ? 'admin:plugin.off-with' : 'admin:plugin.off', {
       name: web.declared(info.name, id),
       others: others.join(', '),
@@ -172,7 +172,7 @@ export function addPlugins(
     const name = web.declared(known(id).name, id);
     await plugin.emit(pluginReleased, { actor: actor.id, plugin: id });
     plugins.release(id);
-    plugin.log.info({ ...by(actor), target: id }, 'what a plugin had set aside was released');
+    plugin.log.info({ ...by(actor), target: id }, 'a plugin’s quarantine was lifted');
     return negotiated(redirect('/admin/plugins', { notice: phrase('admin:plugin.released', { name }) }), {
       success: true,
     });

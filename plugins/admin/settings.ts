@@ -197,7 +197,7 @@ export function addSettings(
     path: '/admin/settings',
     can,
     query: Type.Object({
-      q: Type.Optional(Type.String({ maxLength: 100, description: 'Words of names, labels and descriptions' })),
+      q: Type.Optional(Type.String({ maxLength: 100, description: 'Search text for names, labels and descriptions' })),
     }),
   })(({ query: { q = '' } }) => {
     const text = q.trim();

@@ -139,7 +139,7 @@ describe('/admin/plugins', () => {
     expect([on.status, on.headers.get('location')]).toEqual([303, '/admin/plugins']);
     expect((await ada.get('/admin/boats')).status).toBe(200);
     expect(forum.lines).toContainEqual(
-      expect.objectContaining({ message: 'a plugin was switched off', username: 'ada', target: 'boats' }),
+      expect.objectContaining({ message: 'a plugin was disabled', username: 'ada', target: 'boats' }),
     );
   });
 
@@ -259,7 +259,7 @@ describe('/admin/users', () => {
     expect(await save({ id: forum.accounts.mira.id, group_id: 'guest' })).toBe(400);
     expect(await save({ id: forum.accounts.mira.id, status: 'asleep' })).toBe(400);
     const shown = await ada.submit('/admin/users/save', { id: forum.accounts.mira.id, group_id: 'nothing' });
-    expect([shown.status, shown.text.includes('names no group that members can be in')]).toEqual([400, true]);
+    expect([shown.status, shown.text.includes('is not a group that members can be in')]).toEqual([400, true]);
   });
 
   it('leaves one of two administrators who take each other’s rights away at once', async () => {
