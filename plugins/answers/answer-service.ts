@@ -46,7 +46,7 @@ export class AnswerService {
     if (post.number === 1) throw wrong('is the question itself');
     if (post.deleted) throw wrong('is a deleted post');
     if (!(await store.categories()).has(post.discussion.categoryId))
-      throw new HttpError(409, 'The category of this discussion does not ask for answers');
+      throw new HttpError(409, 'The category of this discussion is not a question category');
     await this.#write(
       post,
       viewer,

@@ -24,6 +24,6 @@ export const answerWithdrawn = defineAction<AnswerPayload>('answer.withdrawn');
 export const answersTag = 'answers';
 
 export const acceptAnswers = definePermission('answers.accept', {
-  label: 'accept an answer to what they ask',
+  label: 'accept answers to own questions',
   default: 'member',
 });

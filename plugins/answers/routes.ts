@@ -32,7 +32,7 @@ export function answerRoutes({ plugin, discussions, store, answers }: RouteDeps)
   plugin.route(api, {
     ...target,
     method: 'put',
-    summary: 'Accept a post as the answer, in place of another one; for who asked, and for moderators',
+    summary: 'Accept a post as the answer, replacing the previous one; for the author of the question and moderators',
     body: Type.Object({ post_id: Id }),
   })(async ({ actor, target: head, body }) => {
     const post = await discussions.findPost(body.post_id, actor);
@@ -41,7 +41,7 @@ export function answerRoutes({ plugin, discussions, store, answers }: RouteDeps)
     return shown(head, actor);
   });
 
-  plugin.route(api, { ...target, method: 'delete', summary: 'Take the accepted answer back' })(
+  plugin.route(api, { ...target, method: 'delete', summary: 'Unmark the accepted answer' })(
     async ({ actor, target: head }) => {
       const [answer] = await store.ofDiscussions([head.id]);
       const post = answer && (await discussions.findPost(answer.postId, actor));
