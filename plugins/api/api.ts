@@ -23,7 +23,7 @@ import type { Bucket } from 'parley-forum/plugins/limits';
 export type ErrorTranslator = (req: Parameters<Http['ip']>[0], message: string) => string;
 export const errorTranslators = defineExtensionPoint<ErrorTranslator>(
   'api.error-translators',
-  'Say what went wrong to people whose pages called the API, in their language; programs are told in English.',
+  'Translate error messages for people whose pages called the API; programs get them in English.',
 );
 
 /**
@@ -76,19 +76,19 @@ export interface ApiContext {
 export const api = defineSurface<ApiContext, object, ApiOptions>('api', {
   prefix: '/api',
   options: {
-    csrf: '`false`: needs no forgery token.',
-    bucket: 'A rate of its own, outside the general one.',
-    idle: '`true`: pages ask it by themselves, so it does not keep a session alive.',
-    raw: '`true`: reads any JSON as the bytes that were sent.',
-    multipart: 'Reads a body with a file.',
+    csrf: '`false`: requires no CSRF token.',
+    bucket: 'A separate rate limit, instead of the general one.',
+    idle: '`true`: pages call it automatically, so it does not keep a session alive.',
+    raw: '`true`: accepts any JSON, as the raw bytes that were sent.',
+    multipart: 'Accepts a body with a file.',
     fingerprint:
-      'What of the body tells a repeated call from another under one `Idempotency-Key`, as JSON; without it, all of it.',
-    form: '`true`: takes forms as well as JSON.',
-    longText: '`true`: the body may have up to 1 MiB, where others have 64 KiB.',
-    document: 'The type of an answer that is no JSON object, such as `text/css`.',
+      'The part of the body that distinguishes calls with the same `Idempotency-Key`, as JSON; the whole body by default.',
+    form: '`true`: accepts forms as well as JSON.',
+    longText: '`true`: the body may have up to 1 MiB instead of 64 KiB.',
+    document: 'The type of a response that is not a JSON object, such as `text/css`.',
     accepted:
-      'What it answers with 202 where it took on what was asked for, which is not done yet: the handler returns it as `Accepted`.',
-    location: 'The address of what was created, by the result: the header `Location` of a 201.',
+      'The 202 response if the request was accepted but not completed yet: the handler returns it as `Accepted`.',
+    location: 'The URL of the created resource, from the result: the `Location` header of a 201.',
   },
 });
 
@@ -216,7 +216,7 @@ export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Ty
 export const Paging = {
   limit: Type.Optional(Type.Integer({ minimum: 1, description: 'How many items, at most 100' })),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
-  cursor: Type.Optional(Type.String({ maxLength: 512, description: '`next_cursor` of the page before' })),
+  cursor: Type.Optional(Type.String({ maxLength: 512, description: '`next_cursor` of the previous page' })),
 } as const;
 export const MAX_PAGE = 100;
 
@@ -302,7 +302,7 @@ export function decodePosition(cursor: string): number {
 
 /** 400 for a cursor that did not come from this list. */
 export const badCursor = (): InvalidInput =>
-  new InvalidInput([{ field: 'cursor', message: 'is not one that this list gave' }]);
+  new InvalidInput([{ field: 'cursor', message: 'was not returned by this list' }]);
 
 /** 401 for requests that only members may make. */
 export const loginNeeded = (): HttpError => new HttpError(401, 'Log in, or send a bearer token');

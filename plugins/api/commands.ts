@@ -5,10 +5,10 @@ import { openApi } from './docs/docs-routes.ts';
 /** For client generators, which want a file rather than a running server. */
 export const printOpenApi = defineCommand({
   name: 'openapi',
-  summary: 'Prints the description of the API, as GET /api/openapi.json answers it, or writes it to a file.',
+  summary: 'Prints the description of the API, as returned by GET /api/openapi.json, or writes it to a file.',
   example: 'openapi --out openapi.json',
   options: Type.Object({
-    out: Type.Optional(Type.String({ minLength: 1, description: 'The file to write, in place of printing' })),
+    out: Type.Optional(Type.String({ minLength: 1, description: 'The file to write to instead of printing' })),
   }),
   needs: { routes: Routes, settings: Settings, environment: Environment },
   async run(sources, { out }, console) {

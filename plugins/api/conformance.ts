@@ -76,6 +76,6 @@ export class Conformance {
   }
 
   #report({ plugin, method, path }: RouteInfo, problems: readonly FieldProblem[]): void {
-    this.#log.error({ plugin, method, path, problems }, 'an answer differs from the description of its route');
+    this.#log.error({ plugin, method, path, problems }, 'a response differs from the description of its route');
   }
 }

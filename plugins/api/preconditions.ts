@@ -44,8 +44,8 @@ async function assertUnchanged(
   throw new HttpError(
     412,
     now
-      ? 'This was changed since you read it; read it again, and repeat your change'
-      : `This address cannot be read, so ${CONDITION} fits nothing; leave it out`,
+      ? 'This has changed since you read it; read it again and repeat your change'
+      : `This URL cannot be read, so ${CONDITION} matches nothing; omit it`,
     { code: 'precondition_failed' },
   );
 }

@@ -81,7 +81,7 @@ const badToken = (): HttpError =>
 const csrfFailed = (): HttpError =>
   new HttpError(
     403,
-    'The header X-CSRF-Token is missing or not valid; its value stands in the csrf-token meta tag of every page',
+    'The header X-CSRF-Token is missing or not valid; its value is in the csrf-token meta tag of every page',
     { code: 'csrf_failed' },
   );
 

@@ -186,7 +186,7 @@ export async function startForum(options: TestForumOptions = {}): Promise<TestFo
 
 /** Fails the test file if an API response did not match the API's own description. */
 function expectDescribed(lines: readonly LogLine[]): void {
-  const found = lines.filter(({ message }) => message === 'an answer differs from the description of its route');
+  const found = lines.filter(({ message }) => message === 'a response differs from the description of its route');
   const differences = new Set(
     found.map(({ method, path, problems }) => `${String(method)} ${String(path)}: ${JSON.stringify(problems)}`),
   );

@@ -6,24 +6,24 @@ import { CONDITION } from '../preconditions.ts';
 const integer = { type: 'integer' };
 const rateHeaders = {
   'X-RateLimit-Limit': {
-    description: 'Calls in the window: a minute, or what the bucket of the call says',
+    description: 'Calls allowed per window: a minute, or the window of the call’s own bucket',
     schema: integer,
   },
-  'X-RateLimit-Remaining': { description: 'Calls left', schema: integer },
-  'X-RateLimit-Reset': { description: 'Epoch seconds when all are left again', schema: integer },
+  'X-RateLimit-Remaining': { description: 'Calls remaining', schema: integer },
+  'X-RateLimit-Reset': { description: 'Epoch seconds at which the limit is fully reset', schema: integer },
 };
 const headers = {
   ...rateHeaders,
   'Retry-After': { description: 'Seconds to wait before the next call', schema: { type: 'integer', minimum: 1 } },
   'Idempotency-Replayed': {
-    description: `\`true\`: the answer to the first request of this ${KEY_HEADER}; nothing was created again`,
+    description: `\`true\`: the response to the first request with this ${KEY_HEADER}; nothing was created again`,
     schema: { const: 'true' },
   },
   Location: {
-    description: 'The address of what was created',
+    description: 'The URL of the created resource',
     schema: { type: 'string', format: 'uri-reference' },
   },
-  'WWW-Authenticate': { description: 'How to say who calls', schema: { type: 'string' } },
+  'WWW-Authenticate': { description: 'How to authenticate', schema: { type: 'string' } },
 };
 const refs = (names: readonly string[]): object =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
@@ -40,29 +40,29 @@ interface Failure {
 /** How a call can fail, by status. */
 export const FAILURES: Readonly<Record<number, Failure>> = {
   400: { name: 'Invalid', description: 'Invalid or missing input; `details` names the fields' },
-  401: { name: 'Unauthenticated', description: 'No login, or a bad token', headers: ['WWW-Authenticate'] },
-  403: { name: 'Forbidden', description: 'Not allowed, or no valid forgery token (`csrf_failed`)' },
-  404: { name: 'NotFound', description: 'Not there, or not visible to the caller' },
+  401: { name: 'Unauthenticated', description: 'Not logged in, or an invalid token', headers: ['WWW-Authenticate'] },
+  403: { name: 'Forbidden', description: 'Not allowed, or no valid CSRF token (`csrf_failed`)' },
+  404: { name: 'NotFound', description: 'Does not exist, or is not visible to the caller' },
   409: {
     name: 'Conflict',
-    description: `Changed by somebody else meanwhile, or another request had this ${KEY_HEADER} (\`idempotency_key_reused\`)`,
+    description: `Changed by someone else in the meantime, or this ${KEY_HEADER} was used for another request (\`idempotency_key_reused\`)`,
   },
   412: {
     name: 'PreconditionFailed',
-    description: `Changed since the caller read it, as its ${CONDITION} says (\`precondition_failed\`)`,
+    description: `Changed since the caller read it, according to ${CONDITION} (\`precondition_failed\`)`,
   },
   413: {
     name: 'TooLarge',
     description:
-      'The body is larger than 64 KiB, or than 1 MiB where it carries a text, or a file larger than the forum takes',
+      'The body is larger than 64 KiB, or than 1 MiB if it contains a text, or a file is larger than the forum accepts',
   },
-  415: { name: 'UnsupportedMediaType', description: 'The body is not of a supported type' },
+  415: { name: 'UnsupportedMediaType', description: 'The type of the body is not supported' },
   429: {
     name: 'RateLimited',
-    description: 'Too many calls; `Retry-After` says how many seconds to wait',
+    description: 'Too many calls; `Retry-After` is the number of seconds to wait',
     headers: ['Retry-After'],
   },
-  500: { name: 'InternalError', description: 'A fault of the server' },
+  500: { name: 'InternalError', description: 'An internal server error' },
   503: { name: 'Unavailable', description: 'Try again later', headers: ['Retry-After'] },
 };
 
@@ -72,8 +72,8 @@ const failure = {
   required: ['success', 'error', 'code', 'request_id'],
   properties: {
     success: { const: false },
-    error: { ...text, description: 'For people' },
-    code: { ...text, description: 'For programs: a stable word' },
+    error: { ...text, description: 'Human-readable' },
+    code: { ...text, description: 'Machine-readable: a stable code' },
     request_id: text,
     details: {
       type: 'array',
@@ -87,19 +87,19 @@ export const components = {
     bearer: {
       type: 'http',
       scheme: 'bearer',
-      description: 'A token made under Settings → Security; needs no forgery token',
+      description: 'A token created under Settings → Security; requires no CSRF token',
     },
     session: {
       type: 'apiKey',
       in: 'cookie',
       name: 'parley.sid',
-      description: 'The cookie of a login; `__Host-parley.sid` under https',
+      description: 'The session cookie; `__Host-parley.sid` over HTTPS',
     },
     csrf: {
       type: 'apiKey',
       in: 'header',
       name: 'X-CSRF-Token',
-      description: 'Beside the cookie, for everything that writes; from the `csrf-token` meta tag of any page',
+      description: 'Required in addition to the cookie for every write; from the `csrf-token` meta tag of any page',
     },
   },
   schemas: { Failure: failure },
@@ -111,15 +111,14 @@ export const components = {
       required: false,
       schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]+$' },
       description:
-        'Names this request for 24 hours: sent again with the same key it creates nothing and gets the first answer',
+        'Identifies this request for 24 hours: if sent again with the same key, it creates nothing and gets the first response',
     },
     IfMatch: {
       name: CONDITION,
       in: 'header' as const,
       required: false,
       schema: { type: 'string', minLength: 1 },
-      description:
-        'The `ETag` with which GET of this address answered: where it would be another by now, nothing is done',
+      description: 'The `ETag` that GET returned for this URL: if it has changed since, nothing is done',
     },
   },
   responses: Object.fromEntries(

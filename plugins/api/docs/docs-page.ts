@@ -20,16 +20,16 @@ export function docsPage({ info, servers, tags, paths }: OpenApi): SafeHtml {
 <header><h1>${info.title}</h1><p>Version ${info.version} · <a href="/api/openapi.json">OpenAPI document</a> · <a href="/">Back to the forum</a></p></header>
 <nav aria-label="Groups"><ul>${groups.map(({ name }) => html`<li><a href="#${name}">${name}</a></li>`)}</ul></nav>
 <main id="main" tabindex="-1">
-<section class="start"><h2>Calling it</h2>
-<p>Answers are JSON objects with <code>success</code>. A failure says why in <code>error</code>, has a stable <code>code</code>, and names
-fields under <code>details</code>.</p>
-<p>Make a token under <a href="/settings/security">Settings → Security</a>. What guests may read needs none.</p>
+<section class="start"><h2>Getting started</h2>
+<p>Responses are JSON objects with <code>success</code>. A failure has a message in <code>error</code>, a stable <code>code</code>, and the
+invalid fields in <code>details</code>.</p>
+<p>Create a token under <a href="/settings/security">Settings → Security</a>. What guests may read requires none.</p>
 <pre tabindex="0"><code>curl -H 'Authorization: Bearer TOKEN' ${servers[0]?.url ?? ''}/api/users/discussions</code></pre>
-<p>Lists take <code>limit</code> with <code>offset</code> or <code>cursor</code>, and answer with <code>count</code>, <code>hasMore</code> and
-<code>next_cursor</code>. The headers <code>X-RateLimit-Limit</code>, <code>-Remaining</code> and <code>-Reset</code> say how many calls are
-left; after 429 wait as long as <code>Retry-After</code> says.</p>
-<p>A call that creates something may carry an <code>Idempotency-Key</code> of your choice. Sent again with the same key within a day it
-creates nothing and gets the first answer, so a lost answer does no harm.</p></section>
+<p>Lists accept <code>limit</code> with <code>offset</code> or <code>cursor</code>, and return <code>count</code>, <code>hasMore</code> and
+<code>next_cursor</code>. The headers <code>X-RateLimit-Limit</code>, <code>-Remaining</code> and <code>-Reset</code> report how many calls are
+left; after a 429, wait as long as <code>Retry-After</code> says.</p>
+<p>A call that creates something may have an <code>Idempotency-Key</code> of your choice. If it is sent again with the same key within a
+day, it creates nothing and gets the first response, so it is safe to repeat a call whose response was lost.</p></section>
 ${groups.map(
   ({ name, entries }) =>
     html`<section id="${name}"><h2>${name}</h2>${entries.map(entry)}</section>
@@ -52,14 +52,14 @@ function entry({ path, method, operation }: { path: string; method: string; oper
 <p class="access">${access(operation)}</p>
 ${operation.parameters.length > 0 && parameters(operation.parameters.map((one) => ('$ref' in one ? components.parameters.IdempotencyKey : one)))}
 ${body && shape('Body', body)}
-${answers.map(({ status, schema }, at) => shape(at === 0 ? 'Answer' : `Answer with ${status}`, schema))}
+${answers.map(({ status, schema }, at) => shape(at === 0 ? 'Response' : `Response ${status}`, schema))}
 </details>`;
 }
 
 function access({ security }: Operation): string {
   const guests = security.some((way) => Object.keys(way).every((name) => name === 'csrf'));
   const token = security.some((way) => 'csrf' in way)
-    ? ' With a login instead of a bearer token it needs the forgery token.'
+    ? ' With a login instead of a bearer token, it requires the CSRF token.'
     : '';
   return `${guests ? 'Open to guests.' : 'For members.'}${token}`;
 }

@@ -62,14 +62,14 @@ export function addDocs(plugin: PluginHandle, { protection, ...sources }: DocsDe
   plugin.route(api, {
     method: 'get',
     path: '/openapi.json',
-    summary: 'This description, as OpenAPI 3.1',
+    summary: 'This description as OpenAPI 3.1',
     can: 'public',
     options: { document: 'application/json' },
   })(({ req, res }) => answer(req, res, 'application/json; charset=utf-8', (made ??= make()).openapi));
   plugin.route(api, {
     method: 'get',
     path: '/docs',
-    summary: 'This description, for people',
+    summary: 'This description as a web page',
     can: 'public',
     options: { document: 'text/html' },
   })(({ req, res }) => {
@@ -80,7 +80,7 @@ export function addDocs(plugin: PluginHandle, { protection, ...sources }: DocsDe
   plugin.route(api, {
     method: 'get',
     path: '/docs/style.css',
-    summary: 'How that page looks',
+    summary: 'The style sheet of that page',
     can: 'public',
     options: { document: 'text/css' },
   })(async ({ req, res }) => answer(req, res, 'text/css; charset=utf-8', await sheet));

@@ -44,9 +44,9 @@ interface ObjectSchema {
   readonly required?: readonly string[];
 }
 
-const DESCRIPTION = `Answers are JSON with \`success\`. Members call with a bearer token, made under Settings → Security; reads that guests may see need none.
-Lists take \`limit\` (at most ${MAX_PAGE}), and \`offset\` or \`cursor\`. Every answer says in \`X-RateLimit-*\` how many calls are left.
-Calls that create something take an \`Idempotency-Key\`, so that they may be sent again after a lost answer; changes take an \`If-Match\`. Unknown fields and parameters are ignored.`;
+const DESCRIPTION = `Responses are JSON with \`success\`. Members authenticate with a bearer token, created under Settings → Security; reads that are open to guests require none.
+Lists accept \`limit\` (at most ${MAX_PAGE}), and \`offset\` or \`cursor\`. The \`X-RateLimit-*\` headers of every response report how many calls are left.
+Calls that create something accept an \`Idempotency-Key\`, so that they can be sent again if the response is lost; changes accept an \`If-Match\`. Unknown fields and parameters are ignored.`;
 
 /**
  * Describes `routes` using the schemas that validate them. Sorted by path, so that the same routes produce the same
@@ -169,7 +169,7 @@ function responses(route: RouteInfo<ApiOptions>): Readonly<Record<string, object
     },
     ...(options.accepted && {
       [ACCEPTED]: {
-        description: 'Taken on, and not done yet',
+        description: 'Accepted, but not completed yet',
         headers,
         content: { 'application/json': { schema: success(options.accepted) } },
       },

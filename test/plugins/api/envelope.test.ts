@@ -221,6 +221,6 @@ describe('work that is accepted but not done yet', () => {
     const { responses } = paths['/api/probe/accepted'].post;
     expect(responses[201].content['application/json'].schema.required).toEqual(['success', 'run']);
     expect(responses[202].content['application/json'].schema.required).toEqual(['success', 'waits']);
-    expect((await forum.client().get('/api/docs')).text).toContain('Answer with 202');
+    expect((await forum.client().get('/api/docs')).text).toContain('Response 202');
   });
 });
