@@ -13,14 +13,14 @@ export const MOST_HELD = 10;
 export const HeldPostRecord = Type.Object({
   id: Type.String(),
   status: Type.Enum(['held', 'rejected']),
-  discussion_id: nullable(Type.String({ description: 'Of a reply; null: it begins a discussion' })),
+  discussion_id: nullable(Type.String({ description: 'The discussion it replies to; null if it starts one' })),
   category_id: Type.String(),
-  title: Type.String({ description: 'Of the discussion that it begins; a reply has none' }),
+  title: Type.String({ description: 'Of the discussion it starts; empty for a reply' }),
   content: Type.String(),
   html: Type.String(),
   created_at: Time,
   reviewed_at: nullable(Time),
-  review_reason: Type.String({ description: 'What the moderator said who rejected it; may be empty' }),
+  review_reason: Type.String({ description: 'The reason given by the moderator who rejected it; may be empty' }),
 });
 export type HeldPostRecord = Static<typeof HeldPostRecord>;
 
@@ -29,11 +29,11 @@ export const QueuedPostRecord = Type.Object({
   ...HeldPostRecord.properties,
   reason: Type.Enum([...REASONS]),
   author: nullable(Author),
-  author_post_count: Type.Integer({ description: 'Posts of its author that were published, in all categories' }),
+  author_post_count: Type.Integer({ description: 'Published posts of its author, in all categories' }),
 });
 export type QueuedPostRecord = Static<typeof QueuedPostRecord>;
 
 export const reviewPosts = definePermission('approval.review', {
-  label: 'see, approve and reject posts that are held',
+  label: 'view, approve and reject held posts',
   default: 'moderator',
 });

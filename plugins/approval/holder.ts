@@ -44,7 +44,7 @@ export class Holder {
       if (!stored) {
         throw new HttpError(
           409,
-          `${MOST_HELD} of your posts wait for a moderator; write more when they have been read`,
+          `${MOST_HELD} of your posts are waiting for a moderator; write more when they have been reviewed`,
           {
             code: 'too_many_held',
           },

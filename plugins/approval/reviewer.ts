@@ -74,15 +74,15 @@ export class Reviewer {
       sql<Pick<HeldRow, 'status'>>`select status from held_post where id = ${found.id} for update`,
     );
     if (!row) throw new HttpError(409, 'This post was withdrawn by its author');
-    if (row.status === 'approved') throw new HttpError(409, 'This post was approved already');
-    if (row.status === 'rejected') throw new HttpError(409, 'This post was rejected already');
+    if (row.status === 'approved') throw new HttpError(409, 'This post was already approved');
+    if (row.status === 'rejected') throw new HttpError(409, 'This post was already rejected');
     return found;
   }
 
   async #publish({ author_id: authorId, category_id: categoryId, draft }: HeldRow): Promise<PublishedPost> {
     const { accounts, discussions } = this.#deps;
     const author = (await accounts.viewers([authorId])).get(authorId);
-    if (!author) throw unpublishable('The account of its author is closed');
+    if (!author) throw unpublishable('Its author’s account is closed');
     try {
       return await discussions.publish(author, 'title' in draft ? { ...draft, categoryId } : draft);
     } catch (error) {
@@ -95,13 +95,13 @@ export class Reviewer {
     const { access, discussions } = this.#deps;
     if (error instanceof InvalidInput)
       return error.details.some(({ field }) => field === 'category_id')
-        ? unpublishable('The category is gone, or its author no longer sees it')
-        : unpublishable('What was sent is no longer accepted', error.details);
+        ? unpublishable('The category no longer exists, or the author can no longer see it')
+        : unpublishable('The content is no longer accepted', error.details);
     if (!(error instanceof HttpError)) return error;
-    if (error.status === 404) return unpublishable('The discussion is deleted, or its author no longer sees it');
+    if (error.status === 404) return unpublishable('The discussion is deleted, or the author can no longer see it');
     if (error.status !== 403) return error;
     const head = 'title' in draft ? undefined : await discussions.find(draft.discussionId, access.unrestricted);
-    return unpublishable(head?.locked ? 'The discussion is locked' : 'Its author may not write there at present');
+    return unpublishable(head?.locked ? 'The discussion is locked' : 'The author may not currently write there');
   }
 
   #emit(row: HeldRow, reviewer: Viewer, said: Verdict): Promise<void> {

@@ -143,7 +143,7 @@ describe('the first posts of a member', () => {
     ]);
     expect(answers.find(({ status }) => status === 409)!.body).toMatchObject({
       code: 'too_many_held',
-      error: '10 of your posts wait for a moderator; write more when they have been read',
+      error: '10 of your posts are waiting for a moderator; write more when they have been reviewed',
     });
     const [first] = await own(client);
     expectStatus(await client.delete(`/api/held-posts/${first.id}`), 200);
@@ -304,7 +304,7 @@ describe('a moderator', () => {
       const answers = await Promise.all([first('mia', id), second('root', id)]);
       expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
       expect(answers.find(({ status }) => status === 409)!.body.error).toMatch(
-        /^This post was (approved|rejected) already$/,
+        /^This post was already (approved|rejected)$/,
       );
       expect((await approve('mia', id)).status).toBe(409);
     }
@@ -331,17 +331,17 @@ describe('a moderator', () => {
     expect(await refusal(post)).toBe('The discussion is locked');
     await change({ is_locked: false });
     await forum.as.mia.delete(`/api/discussions/${target.id}`);
-    expect(await refusal(post)).toBe('The discussion is deleted, or its author no longer sees it');
+    expect(await refusal(post)).toBe('The discussion is deleted, or the author can no longer see it');
     await forum.as.mia.post(`/api/discussions/${target.id}/restore`);
     const access = forum.app.app.service(Access);
     await access.suspend({ userId: author, until: new Date(forum.app.clock.now() + 60_000), reason: 'x' });
-    expect(await refusal(post)).toBe('Its author may not write there at present');
+    expect(await refusal(post)).toBe('The author may not currently write there');
     await access.release(author);
     await forum.app.app.service(Categories).remove(category.id);
-    expect(await refusal(discussion)).toBe('The category is gone, or its author no longer sees it');
+    expect(await refusal(discussion)).toBe('The category no longer exists, or the author can no longer see it');
     expect(ids(await queue('mia'))).not.toContain(discussion);
     await forum.app.app.service(Accounts).setStatus(author, 'disabled');
-    expect(await refusal(post)).toBe('The account of its author is closed');
+    expect(await refusal(post)).toBe('Its author’s account is closed');
     expectStatus(await reject('root', discussion), 200);
     expectStatus(await reject('mia', post), 200);
   });

@@ -91,7 +91,7 @@ describe('a member who', () => {
     const id = await held(reply(client, lobby.id, 'Spam'));
     await forum.app.app.service(Accounts).setGroup(author, 'banned', forum.ids.root);
     await vi.waitUntil(async () => !(await queue()).some((post) => post.id === id), { timeout: 20_000 });
-    expect((await approve('mia', id)).body.error).toBe('This post was rejected already');
+    expect((await approve('mia', id)).body.error).toBe('This post was already rejected');
   });
 
   test('exports their data gets held and rejected posts, and approved ones as posts', async () => {

@@ -104,7 +104,7 @@ describe('the queue', () => {
     expect([approved.status, approved.headers.get('location')]).toEqual([303, '/mod/approval']);
     expect(await text(forum.as.mia, '/mod/approval')).toContain('The post was published.');
     const second = await forum.as.root.submit(`/mod/approval/${one}`, { decision: 'reject', reason: 'Late' });
-    expect([second.status, second.text.includes('This post was approved already')]).toEqual([409, true]);
+    expect([second.status, second.text.includes('This post was already approved')]).toEqual([409, true]);
     expect(second.text).toContain(`/mod/approval/${two}`);
     const wrong = await forum.as.mia.submit(`/mod/approval/${two}`, { decision: 'reject', reason: 'x'.repeat(501) });
     expect([wrong.status, wrong.text.includes('x'.repeat(501))]).toEqual([400, true]);
