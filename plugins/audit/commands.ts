@@ -4,16 +4,16 @@ import { AuditLog } from 'parley-forum/plugins/audit';
 /** The command `audit verify`. */
 export const verifyCommand = defineCommand({
   name: 'audit verify',
-  summary: 'Check that no entry of the audit log was changed, moved or taken out.',
+  summary: 'Check that no entry of the audit log was changed, moved or removed.',
   options: Type.Object({}),
   needs: { audit: AuditLog },
   async run({ audit }, _options, console) {
     const { entries, broken } = await audit.verify();
     if (broken !== undefined) {
       throw new ConfigurationError(
-        `The entry at position ${broken} is not as it was written, or some before it are missing; ${entries} before it are whole`,
+        `The entry at position ${broken} was altered, or entries before it are missing; the ${entries} entries before it are intact`,
       );
     }
-    console.print(`${entries} entries, all as they were written.`);
+    console.print(`${entries} entries, all intact.`);
   },
 });

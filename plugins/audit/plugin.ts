@@ -47,8 +47,7 @@ export default definePlugin({
       run: async () => {
         const { broken } = await verify(data, seals);
         // Checked before anything is deleted: if the log is broken, the evidence stays.
-        if (broken !== undefined)
-          plugin.log.error({ audit: true, position: broken }, 'the audit log is not as it was written');
+        if (broken !== undefined) plugin.log.error({ audit: true, position: broken }, 'the audit log was altered');
         else await deleteOld({ data, clock, writer, signal: plugin.signal }, plugin.settings['audit.days']);
       },
     });

@@ -276,7 +276,7 @@ describe('old entries', () => {
     await runRetention();
     expect(await all(sql`select 1 from audit_entry`)).toHaveLength(1);
     expect(forum.app.lines).toContainEqual(
-      expect.objectContaining({ level: 'error', audit: true, message: 'the audit log is not as it was written' }),
+      expect.objectContaining({ level: 'error', audit: true, message: 'the audit log was altered' }),
     );
   });
 });
