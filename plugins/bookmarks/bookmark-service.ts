@@ -76,7 +76,7 @@ export class BookmarkService {
     return this.#write(viewer, () =>
       data.transaction(async () => {
         const bookmark = await store.add(viewer.id, post.id, checked, most());
-        if (!bookmark) throw new HttpError(409, `You have ${most()} bookmarks; remove some that you need no longer`);
+        if (!bookmark) throw new HttpError(409, `You have ${most()} bookmarks; remove some that you no longer need`);
         await this.#deps.reminders.schedule(bookmark);
         return bookmark;
       }),
@@ -133,7 +133,7 @@ export class BookmarkService {
     if ((clean?.length ?? 0) > MAX_NOTE)
       throw new InvalidInput([{ field: 'note', message: `must have at most ${MAX_NOTE} characters` }]);
     if (remindAt && !(remindAt.getTime() > now))
-      throw new InvalidInput([{ field: 'remind_at', message: 'must be a moment in the future' }]);
+      throw new InvalidInput([{ field: 'remind_at', message: 'must be in the future' }]);
     if (remindAt && remindAt.getTime() > now + LONGEST * DAY)
       throw new InvalidInput([{ field: 'remind_at', message: 'must be within the next ten years' }]);
     return { note: clean, remindAt };

@@ -25,7 +25,7 @@ export const bookmarkField = ({ data, clock, store }: FieldDeps): Field => ({
   result: nullable(
     Type.Object(
       { id: Type.String(), note: Type.String(), remind_at: nullable(Time) },
-      { description: 'Members only: the caller’s own bookmark of the post' },
+      { description: 'Members only: the caller’s bookmark of the post' },
     ),
   ),
   personal: true,

@@ -11,5 +11,8 @@ export const API_BUCKET = { ...BUCKET, limit: 'bookmarks.rate_limit' };
  */
 export async function consumeChange(limits: Limits, viewer: Member, rate: number): Promise<void> {
   const allowance = await limits.consume(BUCKET, memberKey(viewer.id), limitFor(viewer, rate));
-  assertAllowed(allowance, (seconds) => `You have changed many bookmarks; wait ${seconds} s before the next`);
+  assertAllowed(
+    allowance,
+    (seconds) => `You have changed too many bookmarks; wait ${seconds} s before the next change`,
+  );
 }

@@ -38,13 +38,13 @@ export function bookmarkRoutes({ plugin, settings, discussions, bookmarks, ...de
     method: 'get',
     path: '/bookmarks',
     can: 'member',
-    summary: 'Bookmarks of the caller whose posts they may see, newest first',
+    summary: 'The caller’s bookmarks of posts that they may see, newest first',
     query: Type.Object({
       ...Paging,
       q: Type.Optional(
         Type.String({
           maxLength: MAX_SEARCH,
-          description: 'Words that all stand in the note, the title or the beginning of the text',
+          description: 'Words that must all occur in the note, the title or the beginning of the text',
         }),
       ),
       sort: Type.Optional(Type.Enum([...SORTS])),
@@ -62,7 +62,7 @@ export function bookmarkRoutes({ plugin, settings, discussions, bookmarks, ...de
     method: 'post',
     path: '/bookmarks',
     status: 201,
-    summary: 'Bookmark a post, or a discussion by its first post; one that is there already stays, changed',
+    summary: 'Bookmark a post, or a discussion by its first post; updates an existing bookmark',
     body: Type.Object({ post_id: Type.Optional(Id), discussion_id: Type.Optional(Id), ...Changes }),
     result: Type.Object({ bookmark: BookmarkRecord }),
   })(async ({ actor, body: { post_id, discussion_id, note, remind_at } }) => {
@@ -78,7 +78,7 @@ export function bookmarkRoutes({ plugin, settings, discussions, bookmarks, ...de
     ...write,
     method: 'put',
     path: '/bookmarks/:id',
-    summary: 'Change note and reminder of a bookmark; what is left out stays, and null takes the reminder back',
+    summary: 'Change the note and reminder of a bookmark; omitted fields are unchanged, and null removes the reminder',
     params: IdParams,
     body: Type.Object(Changes),
     result: Type.Object({ bookmark: BookmarkRecord }),
