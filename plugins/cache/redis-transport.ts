@@ -171,7 +171,7 @@ export class RedisTransport {
 
   #fail(error: unknown): undefined {
     if (this.#disconnectedAt === undefined)
-      this.#log.warn({ error: chainOf(error) }, 'Redis does not answer: until it does, nothing is served from memory');
+      this.#log.warn({ error: chainOf(error) }, 'Redis does not respond; until it does, nothing is served from memory');
     this.#disconnectedAt ??= performance.now();
   }
 }

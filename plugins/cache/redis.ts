@@ -74,7 +74,7 @@ export async function connect(url: string, log: Pick<Logger, 'warn'>, keyPrefix 
   // errors have a code.
   redis.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === undefined && error.message !== cause?.message)
-      log.warn({ error: chainOf(error) }, 'Redis answered something that is no answer; the connection is opened anew');
+      log.warn({ error: chainOf(error) }, 'Redis sent an invalid response; reconnecting');
     cause = error;
   });
   try {
