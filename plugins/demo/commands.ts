@@ -7,7 +7,7 @@ import { createLogins, loginNames, memberEmail } from './logins.ts';
 
 const demo = defineCommand({
   name: 'demo',
-  summary: 'Installs with lifelike content where nothing is installed yet, and prints the logins.',
+  summary: 'Installs a forum with realistic content if nothing is installed yet, and prints the logins.',
   options: Type.Object({}),
   needs: { installer: Installer, accounts: Accounts, secrets: Secrets, environment: Environment },
   async run({ installer, accounts, secrets, environment }, _options, console) {
@@ -33,29 +33,35 @@ const demo = defineCommand({
     const found = (await Promise.all(loginNames.map((name) => accounts.findByIdentifier(name)))).filter(
       (account) => account?.email === memberEmail(account?.username ?? ''),
     );
-    if (found.length === 0) return console.print(`There is a forum of your own here: ${environment.baseUrl}`);
+    if (found.length === 0)
+      return console.print(`A forum without the demo logins is already installed: ${environment.baseUrl}`);
     console.print(`\n  ${environment.baseUrl}\n`);
     for (const account of found)
       console.print(`  ${account!.username.padEnd(8)}  ${logins.password(account!.username)}   ${account!.groupId}`);
     console.print(
-      `\n  (unless these passwords were changed since, or the root key they are made from; ${RUN} user reset-password sets another)\n`,
+      `\n  (unless these passwords, or the root key from which they are derived, were changed since; ${RUN} user reset-password sets another)\n`,
     );
   },
 });
 
 const seedCommand = defineCommand({
   name: 'seed',
-  summary: 'Adds members, discussions and posts made by machine, to try a forum under load.',
+  summary: 'Adds generated members, discussions and posts, to test a forum under load.',
   example: 'seed --discussions 100000 --posts 1000000 --users 20000',
   options: Type.Object({
-    discussions: Type.Integer({ default: 100, minimum: 0, maximum: 10_000_000, description: 'How many discussions' }),
+    discussions: Type.Integer({ default: 100, minimum: 0, maximum: 10_000_000, description: 'Number of discussions' }),
     posts: Type.Integer({
       default: 1_000,
       minimum: 0,
       maximum: 100_000_000,
-      description: 'How many posts in all, the first of each discussion included',
+      description: 'Total number of posts, including the first post of each discussion',
     }),
-    users: Type.Integer({ default: 50, minimum: 1, maximum: 1_000_000, description: 'How many members to write them' }),
+    users: Type.Integer({
+      default: 50,
+      minimum: 1,
+      maximum: 1_000_000,
+      description: 'Number of members who write them',
+    }),
   }),
   needs: { seeder: Seeder },
   run: ({ seeder }, options, console) => seeder.seed(options, console),

@@ -166,7 +166,7 @@ function parsePosts(
   return starts.map((at, index) => {
     const found =
       /^=== (\S+)(?: \+(\d+[mhd]))?(?: to (\d+))?$/.exec(lines[at]!.trim()) ?? fail(at, '"=== username +2h"');
-    if (found[2] === undefined && index > 0) fail(at, 'how long after the post before, such as "+2h"');
+    if (found[2] === undefined && index > 0) fail(at, 'the time since the previous post, such as "+2h"');
     after += lengthOf(found[2] ?? '0m')!;
     const content = lines
       .slice(at + 1, starts[index + 1] ?? lines.length)
@@ -174,7 +174,7 @@ function parsePosts(
       .trim();
     if (content === '') fail(at + 1, 'the text of a post');
     const to = found[3] === undefined ? undefined : Number(found[3]);
-    if (to !== undefined && (to < 2 || to > index)) fail(at, 'a reply before it after “to”');
+    if (to !== undefined && (to < 2 || to > index)) fail(at, 'the number of an earlier reply after “to”');
     return { author: found[1]!, after, content, to };
   });
 }

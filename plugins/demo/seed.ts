@@ -33,7 +33,7 @@ export async function seed(
     .map(({ id }) => id);
   if (open.length === 0)
     throw new ConfigurationError(
-      'There is no category that everyone may read and members may write in; install first, or make one at /admin/categories',
+      'There is no category that everyone may read and members may write in; install first, or create one at /admin/categories',
     );
   if (amounts.posts < amounts.discussions)
     throw new ConfigurationError(

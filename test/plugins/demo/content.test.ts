@@ -140,11 +140,11 @@ describe('a discussion file', () => {
     ],
     [
       'title: Boats\nauthor: ada\nstarted: 3d\n=== ada\nHello\n=== ben\nMore',
-      'wood/01.md:6: expected how long after the post before, such as "+2h", found "=== ben"',
+      'wood/01.md:6: expected the time since the previous post, such as "+2h", found "=== ben"',
     ],
     [
       'title: Boats\nauthor: ada\nstarted: 3d\n=== ada\nHello\n=== ben +2h to 3\nMore',
-      'wood/01.md:6: expected a reply before it after “to”, found "=== ben +2h to 3"',
+      'wood/01.md:6: expected the number of an earlier reply after “to”, found "=== ben +2h to 3"',
     ],
     ['title: Boats\nauthor: ada\nstarted: 3d\n=== ada\n', 'wood/01.md:5: expected the text of a post'],
   ])('%j is refused with file and line', (wrong, message) => {

@@ -37,7 +37,9 @@ describe('the demo', () => {
     expect(second).toEqual(first);
     expect(first.join('\n')).toContain('http://forum.test');
     // After `secret rotate` they differ from those of the accounts.
-    expect(first.join('\n')).toContain('unless these passwords were changed since, or the root key');
+    expect(first.join('\n')).toContain(
+      'unless these passwords, or the root key from which they are derived, were changed since',
+    );
     for (const name of ['ingrid', 'mira.k', 'nadia.r']) await site.client().login(name, passwordOf(first, name));
   });
 
