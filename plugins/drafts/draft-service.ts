@@ -78,8 +78,8 @@ export class DraftService implements Drafts {
       if (put) return put;
       const there = await store.find(viewer.id, key);
       if (replaces !== undefined && there?.updatedAt.getTime() !== replaces?.getTime())
-        throw new HttpError(409, 'The draft was changed elsewhere meanwhile', { code: 'draft_changed' });
-      throw new HttpError(409, 'You have too many drafts; discard some that you need no longer', {
+        throw new HttpError(409, 'The draft was changed elsewhere in the meantime', { code: 'draft_changed' });
+      throw new HttpError(409, 'You have too many drafts; discard some that you no longer need', {
         code: 'draft_limit',
       });
     });
@@ -135,5 +135,5 @@ function check(fields: DraftFields): void {
   if (!names.every((name) => NAME.test(name))) throw wrong('has a field whose name is empty or too long');
   if (names.some((name) => SECRET.test(name))) throw wrong('has a field that is no text for the forum');
   if (Buffer.byteLength(JSON.stringify(fields)) > MAX_DRAFT_BYTES)
-    throw wrong(`must have at most ${MAX_DRAFT_BYTES} bytes together`);
+    throw wrong(`must have at most ${MAX_DRAFT_BYTES} bytes in total`);
 }

@@ -84,9 +84,9 @@ export function draftPages({ plugin, discussions, others, drafts, store, web }: 
     method: 'post',
     path: `${LIST}/discard`,
     can: 'member',
-    summary: 'Discards a draft, or those that are chosen.',
+    summary: 'Discards a draft, or the selected ones.',
     query: Type.Object({
-      form: Type.Optional(Type.Boolean({ description: 'Whether to go back to the form, which was sent along.' })),
+      form: Type.Optional(Type.Boolean({ description: 'Whether to return to the form from which this was sent.' })),
     }),
     body: Type.Object({
       key: Type.Optional(Key),

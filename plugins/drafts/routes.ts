@@ -31,7 +31,7 @@ export function draftRoutes({ plugin, settings, drafts }: RouteDeps): void {
     method: 'get',
     path: '/drafts',
     can: 'member',
-    summary: 'What the caller began to write, the newest first',
+    summary: 'Drafts of the caller, newest first',
     query: Type.Object(Paging),
     result: listOf('drafts', DraftRecord),
   })(async ({ actor, query: { limit, offset, cursor } }) => {
@@ -63,12 +63,13 @@ export function draftRoutes({ plugin, settings, drafts }: RouteDeps): void {
     method: 'put',
     path: '/drafts/:key',
     options: { bucket: BUCKET, longText: true },
-    summary: 'Keep what is filled into a form, in place of what was kept of it',
+    summary: 'Save the values of a form, replacing its previous draft',
     body: Type.Object({
       fields: DraftFields,
       replaces: Type.Optional(
         Type.Union([Time, Type.Null()], {
-          description: '`updated_at` of the draft that is replaced, null for none; 409 `draft_changed` for another one',
+          description:
+            '`updated_at` of the draft being replaced, null if there is none; 409 `draft_changed` if it differs',
         }),
       ),
     }),
@@ -83,7 +84,7 @@ export function draftRoutes({ plugin, settings, drafts }: RouteDeps): void {
     ...write,
     method: 'delete',
     path: '/drafts/:key',
-    summary: 'Discard a draft; harmless where there is none',
+    summary: 'Discard a draft; harmless if there is none',
     result: Type.Object({}),
     // An existing draft can be discarded even if its form is no longer visible.
     load: async (named: Named) => (await load(named)) ?? drafts.formOf(named.params.key, named.actor),
