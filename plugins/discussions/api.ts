@@ -41,7 +41,9 @@ export const PostEvent = Type.Object({
   url: Type.String(),
   author: Type.Object({ id: Type.String(), username: Type.String() }),
   created_at: Type.String(),
-  reply_to_number: Type.Optional(nullable(Type.Integer({ description: 'The post of its discussion that it answers' }))),
+  reply_to_number: Type.Optional(
+    nullable(Type.Integer({ description: 'The number of the post in its discussion that it replies to' })),
+  ),
 });
 type DiscussionPayload = Readonly<{ discussion: Static<typeof DiscussionEvent> }>;
 type PostPayload = Readonly<{ post: Static<typeof PostEvent>; category_id: string }>;
@@ -89,11 +91,11 @@ export const PostsMovedEvent = Type.Object({
   posts: Type.Array(
     Type.Object({
       id: Type.String(),
-      from_number: nullable(Type.Integer({ description: 'Its number in the discussion that it left' })),
-      number: nullable(Type.Integer({ description: 'Its number in the discussion where it is now' })),
+      from_number: nullable(Type.Integer({ description: 'Its number in the previous discussion' })),
+      number: nullable(Type.Integer({ description: 'Its number in the current discussion' })),
     }),
   ),
-  merged: Type.Boolean({ description: 'All posts left, for which `discussion.deleted` is raised, too' }),
+  merged: Type.Boolean({ description: 'All posts were moved; `discussion.deleted` is raised as well' }),
 });
 /**
  * A moderator moved posts to another discussion; the posts keep their ids. The target may be a new discussion, for
@@ -307,23 +309,23 @@ export interface PostProjection {
 }
 export const postProjections = defineExtensionPoint<PostProjection>(
   'discussions.projections',
-  'Copies of all posts in another form, such as a search index, kept inside the transaction of each change.',
-  { order: 'The order in which they are written; what one throws refuses the change.' },
+  'Copies of all posts in another form, such as a search index, updated in the transaction of each change.',
+  { order: 'The order in which they are updated; an error from one rejects the change.' },
 );
 export const discussionFields = defineExtensionPoint<Field>(
   'discussions.discussion-fields',
-  'Fields of discussions: shown with each record, and read from what is sent with a new or changed one.',
-  { order: 'The place among the fields of the record, and the order in which they are stored.' },
+  'Fields of discussions: included in each record, and read from requests that create or change one.',
+  { order: 'The position among the fields of the record, and the order in which they are stored.' },
 );
 export const postFields = defineExtensionPoint<Field>(
   'discussions.post-fields',
-  'Fields of posts, shown with each record.',
-  { order: 'The place among the fields of the record.' },
+  'Fields of posts, included in each record.',
+  { order: 'The position among the fields of the record.' },
 );
 export const categoryFields = defineExtensionPoint<Field>(
   'discussions.category-fields',
-  'Fields of categories: shown with each record, and read from what administrators send with a new or changed one.',
-  { order: 'The place among the fields of the record.' },
+  'Fields of categories: included in each record, and read from administrators’ requests that create or change one.',
+  { order: 'The position among the fields of the record.' },
 );
 
 export interface Category extends Readonly<Record<'id' | 'slug' | 'name' | 'description', string>> {
@@ -387,12 +389,12 @@ export type CategoryRecord = Static<typeof CategoryRecord>;
 
 const Truncated = Type.Boolean({
   description:
-    'The text is too long for this answer: `html` has its first words only, and so has `content` in lists. `GET /api/posts/{id}` has all of `content`',
+    'The text is too long for this response: `html` contains only its beginning, and so does `content` in lists. `GET /api/posts/{id}` returns all of `content`',
 });
 /** A member who has posted in a discussion. */
 export const ParticipantRecord = Type.Object({
   user: Author,
-  post_count: Type.Integer({ description: 'Their posts in it; deleted ones do not count' }),
+  post_count: Type.Integer({ description: 'Number of their posts in it, without deleted ones' }),
 });
 export type ParticipantRecord = Static<typeof ParticipantRecord>;
 /** Where a discussion is pinned; `everywhere` includes its category. */
@@ -415,16 +417,16 @@ export const DiscussionRecord = Type.Object({
   reply_count: Type.Integer(),
   view_count: Type.Integer(),
   participant_count: Type.Integer(),
-  last_post_number: Type.Integer({ description: 'Of the newest post; deleted ones keep their numbers' }),
+  last_post_number: Type.Integer({ description: 'Number of the newest post; deleted posts keep their numbers' }),
   is_pinned: Type.Boolean(),
   pinned_in: nullable(
     Type.Enum([...PIN_PLACES], {
-      description: 'On top of what lists it is: those of its category alone, or that of the front page as well',
+      description: 'The lists at whose top it is pinned: only those of its category, or that of the front page as well',
     }),
   ),
   pinned_until: nullable(Time),
   is_locked: Type.Boolean(),
-  lock_reason: nullable(Type.String({ description: 'Why, for those who read it' })),
+  lock_reason: nullable(Type.String({ description: 'The reason, shown to readers' })),
   is_deleted: Type.Boolean(),
   last_post_at: Time,
   created_at: Time,
@@ -449,20 +451,20 @@ export const PostRecord = Type.Object({
   reply_to_number: nullable(
     Type.Integer({
       description:
-        'The post of its discussion that it answers; null for a reply to the first one, and where that post is gone',
+        'The number of the post that it replies to; null for a reply to the first post, or if that post no longer exists',
     }),
   ),
   reply_to_author: Type.Optional(Author),
   reply_count: Type.Integer({
-    description: 'Posts that answer this very one; what answers the first is a plain reply',
+    description: 'Replies to this particular post; replies to the first post are not counted',
   }),
   replies: Type.Optional(
     Type.Array(Type.Object({ number: Type.Integer(), author: Author, created_at: Time }), {
-      description: 'In the posts of a discussion, where there are any: the first 20 of these',
+      description: 'In the posts of a discussion, if there are any: the first 20 of these replies',
     }),
   ),
   author_since: Type.Optional(
-    Type.String({ description: 'In the posts of a discussion: when their author wrote their first post' }),
+    Type.String({ description: 'In the posts of a discussion: when the author wrote their first post' }),
   ),
 });
 export type PostRecord = Static<typeof PostRecord>;
@@ -474,7 +476,7 @@ export const PostStub = Type.Object({
     nullable(
       Type.String({
         description:
-          'In the posts of a discussion, where a post stood that moderators moved to another one: that post, which keeps its id; null where the caller may not see it',
+          'In the posts of a discussion, if moderators moved the post to another one: that post, which keeps its id; null if the caller may not see it',
       }),
     ),
   ),
@@ -543,8 +545,8 @@ export interface ListFilter {
 }
 export const listFilters = defineExtensionPoint<ListFilter>(
   'discussions.list-filters',
-  'Parts of a category’s list that readers may choose, such as what is solved: on its page, and as `filter` of the API.',
-  { order: 'The place among the filters, behind all discussions.' },
+  'Filters for a category’s list, such as solved discussions: on its page, and as `filter` in the API.',
+  { order: 'The position among the filters, after “all discussions”.' },
 );
 
 /** A list with a page of its own, at `path`. */
@@ -577,8 +579,8 @@ export interface Narrowing {
 }
 export const homeNarrowings = defineExtensionPoint<(viewer: Viewer) => Awaitable<Narrowing | undefined>>(
   'discussions.home-narrowings',
-  'What one viewer wants to see of the front page’s list, such as nothing of what they muted. Called for each look at it, so it must be quick; whoever has one shares the page with none but those who have the same.',
-  { order: 'The order in which they are asked.' },
+  'What a viewer wants to see in the front page’s list, such as nothing that they muted. Called each time the list is viewed, so it must be fast; a viewer who has a narrowing shares the cached page only with those who have the same one.',
+  { order: 'The order in which they are called.' },
 );
 
 /** A view of the discussions of the whole forum, shown as a tab above the list of the front page. */
@@ -592,8 +594,8 @@ export interface ListTab {
 }
 export const listTabs = defineExtensionPoint<ListTab>(
   'discussions.list-tabs',
-  'Tabs above the list of the front page, such as what is unread; they show where a viewer has another one than all discussions.',
-  { order: 'The place among the tabs, behind that of all discussions.' },
+  'Tabs above the list of the front page, such as unread discussions; shown if a viewer has any besides “all discussions”.',
+  { order: 'The position among the tabs, after “all discussions”.' },
 );
 
 /** The identity of a discussion, and everything that decides who may see it and act on it. */
@@ -853,19 +855,19 @@ export interface ComposerSlot {
 }
 export const cardTitle = defineSlot<DiscussionRecord>(
   'discussion-card.title',
-  'On each row of a list of discussions, in place of its title: a link to where the viewer goes on, and short marks.',
+  'On each row of a list of discussions, instead of its title: a link to where the viewer continues reading, and small badges.',
 );
 export const cardBadges = defineSlot<DiscussionRecord>(
   'discussion-card.badges',
-  'On each row of a list of discussions, after the title: short marks.',
+  'On each row of a list of discussions, after the title: small badges.',
 );
 export const cardMeta = defineSlot<DiscussionRecord>(
   'discussion-card.meta',
-  'On each row of a list of discussions, in the line of small print below the title.',
+  'On each row of a list of discussions, in the small print below the title.',
 );
 export const cardEnd = defineSlot<DiscussionRecord>(
   'discussion-card.end',
-  'At the end of each row of a list of discussions, beside its numbers.',
+  'At the end of each row of a list of discussions, next to its numbers.',
 );
 /** Number of posts on a page of a discussion. */
 export const POSTS_PER_PAGE = 20;
@@ -876,15 +878,15 @@ export interface ShownDiscussion extends DiscussionRecord {
 }
 export const postBefore = defineSlot<PostRecord>(
   'post.before',
-  'Above each post: what divides it from the one before.',
+  'Above each post: a divider between it and the previous one.',
 );
 export const postBadges = defineSlot<PostRecord>(
   'post.badges',
-  'At the head of each post, after the author’s name: short marks.',
+  'In the header of each post, after the author’s name: small badges.',
 );
 export const postAfterBody = defineSlot<PostRecord>(
   'post.body.after',
-  'Below the text of each post: what belongs to it, such as a poll.',
+  'Below the text of each post: content that belongs to it, such as a poll.',
 );
 export const postFooter = defineSlot<PostRecord>(
   'post.footer.end',
@@ -902,7 +904,7 @@ export interface MenuPost extends PostRecord {
 export const postMenu = defineSlot<MenuPost>('post.menu', 'At the end of each post’s menu: list items.');
 export const headBadges = defineSlot<DiscussionRecord>(
   'discussion.head.badges',
-  'On the page of a discussion, beside its category: short marks.',
+  'On the page of a discussion, next to its category: small badges.',
 );
 export const headAfterTitle = defineSlot<DiscussionRecord>(
   'discussion.head.after-title',
@@ -910,11 +912,11 @@ export const headAfterTitle = defineSlot<DiscussionRecord>(
 );
 export const headActions = defineSlot<DiscussionRecord>(
   'discussion.head.actions',
-  'On the page of a discussion, beside its title: buttons.',
+  'On the page of a discussion, next to its title: buttons.',
 );
 export const beforePosts = defineSlot<ShownDiscussion>(
   'discussion.before-posts',
-  'On the page of a discussion, between its head and the posts.',
+  'On the page of a discussion, between its header and the posts.',
 );
 export const afterPosts = defineSlot<ShownDiscussion>(
   'discussion.after-posts',
@@ -922,7 +924,7 @@ export const afterPosts = defineSlot<ShownDiscussion>(
 );
 export const discussionRail = defineSlot<DiscussionRecord>(
   'rail.discussion',
-  'Beside the page of a discussion: small panels.',
+  'Next to the page of a discussion: small panels.',
 );
 /** A slot in the administrators’ form for a category. */
 export interface CategoryFormSlot {
@@ -933,19 +935,19 @@ export interface CategoryFormSlot {
 }
 export const categoryFormFields = defineSlot<CategoryFormSlot>(
   'admin.category.fields',
-  'In the administrators’ form of a category, above its button: inputs, which the form submits under their names.',
+  'In the administrators’ form for a category, above its button: inputs, which are submitted under their names.',
 );
 export const composerFields = defineSlot<ComposerSlot>(
   'composer.fields',
-  'In the form of a discussion or a post, below the text: inputs, which the form submits under their names.',
+  'In the form for a discussion or a post, below the text: inputs, which are submitted under their names.',
 );
 export const composerEnd = defineSlot<ComposerSlot>(
   'composer.end',
-  'In the form of a discussion or a post, below its buttons: what there is to say of it, and buttons of its own.',
+  'In the form for a discussion or a post, below its buttons: notices about it, and more buttons.',
 );
 export const composerAfterTitle = defineSlot<ComposerSlot>(
   'composer.after-title',
-  'In the form of a new discussion, below the field of its title: what there is to know before one writes on.',
+  'In the form for a new discussion, below the title field: information to read before continuing.',
 );
 export const homeBanner = defineSlot<object>('home.banner', 'On the front page, above the list of discussions.');
 /** The subject of a list of discussions with a page of its own. */
@@ -955,13 +957,16 @@ export interface ListSubject {
 }
 export const listActions = defineSlot<ListSubject>(
   'list.actions',
-  'On the page of what discussions are listed by, such as a tag, beside its name: buttons.',
+  'On the page that lists the discussions of a subject, such as a tag, next to its name: buttons.',
 );
 export const categoryActions = defineSlot<CategoryRecord>(
   'category.actions',
-  'On the page of a category, beside its name: buttons.',
+  'On the page of a category, next to its name: buttons.',
 );
-export const categoryRail = defineSlot<CategoryRecord>('rail.category', 'Beside the page of a category: small panels.');
+export const categoryRail = defineSlot<CategoryRecord>(
+  'rail.category',
+  'Next to the page of a category: small panels.',
+);
 /** A tab above a list of discussions, as rendered. */
 export interface ShownListTab {
   readonly label: string;
@@ -970,18 +975,18 @@ export interface ShownListTab {
 }
 export const listTabEnd = defineSlot<ShownListTab>(
   'list.tab',
-  'In each tab above the list of the front page, behind its name: how much waits for the viewer there.',
+  'In each tab above the list of the front page, after its label: how many items await the viewer there.',
 );
 export const listToolbar = defineSlot<object>(
   'list.toolbar',
-  'Between the orders of a list of discussions and its rows.',
+  'Between the sort options of a list of discussions and its rows.',
 );
 
 export const startDiscussion = definePermission('discussions.start', { label: 'start discussions', default: 'member' });
 export const writeReply = definePermission('discussions.reply', { label: 'reply', default: 'member' });
 export const editPost = definePermission('discussions.edit', { label: 'edit posts', default: 'member' });
 export const moderate = definePermission('discussions.moderate', {
-  label: 'edit, move, merge, pin, lock, delete and restore what others wrote',
+  label: 'edit, move, merge, pin, lock, delete and restore other members’ posts and discussions',
   default: 'moderator',
 });
 export const manageCategories = definePermission('discussions.manage-categories', {

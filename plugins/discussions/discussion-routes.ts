@@ -78,7 +78,10 @@ export function discussionRoutes(deps: RouteDeps): void {
       category_id: Type.Optional(Type.String({ maxLength: 100, description: 'Id or slug' })),
       sort: Type.Optional(Type.Enum([...SORTS])),
       filter: Type.Optional(
-        Type.String({ maxLength: 40, description: 'A part that the list of the category offers, such as `unsolved`' }),
+        Type.String({
+          maxLength: 40,
+          description: 'A filter that the list of the category offers, such as `unsolved`',
+        }),
       ),
     }),
     result: Type.Object({ discussions: Type.Array(Discussion), html: Type.String(), ...pagingResult }),
@@ -201,12 +204,12 @@ export function discussionRoutes(deps: RouteDeps): void {
           nullable(
             Type.Enum([...PIN_PLACES], {
               description:
-                'On top of what lists; pins it, or unpins it with null. Default: `everywhere`, or where it is pinned',
+                'The lists at whose top it is pinned; null unpins it. Default: `everywhere`, or where it is currently pinned',
             }),
           ),
         ),
         pinned_until: Type.Optional(
-          nullable(Type.String({ format: 'date-time', description: 'Pins it until then; null: without an end' })),
+          nullable(Type.String({ format: 'date-time', description: 'When the pin ends; null: never' })),
         ),
         is_locked: Type.Optional(Type.Boolean()),
         lock_reason: LockReasonField,
@@ -254,7 +257,8 @@ export function discussionRoutes(deps: RouteDeps): void {
     method: 'post',
     path: '/discussions/:id/restore',
     can: editPost,
-    summary: 'Bring a deleted discussion back: moderators, and for a while authors who deleted it themselves',
+    summary:
+      'Restore a deleted discussion; for moderators, and for a limited time for authors who deleted it themselves',
     params: IdParams,
     result: Type.Object({ discussion: Discussion }),
     load: ({ actor, params }) => reader.findRestorable(params.id, actor),

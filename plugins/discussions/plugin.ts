@@ -167,7 +167,7 @@ export default definePlugin({
     plugin.extend(signals, {
       name: postLooksChanged,
       description:
-        'What a post is shown with changed, such as the card of a link: `discussion_id` and its `number`. The post is the same.',
+        'Something shown with a post changed, such as a link preview: `discussion_id` and its `number`. The post itself is unchanged.',
       visible: async ({ discussion_id: id }: { readonly discussion_id: string }, viewer) =>
         (await reader.find(id, viewer)) !== undefined,
     });

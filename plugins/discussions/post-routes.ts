@@ -60,8 +60,7 @@ export function postRoutes({
           Type.String({
             minLength: 1,
             maxLength: 64,
-            description:
-              'Id or number of the post of the discussion that is answered; the first one is the same as none',
+            description: 'Id or number of the post of the discussion to reply to; the first post is the same as none',
           }),
         ),
       ),
@@ -93,7 +92,7 @@ export function postRoutes({
     method: 'delete',
     path: '/posts/:id',
     can: editPost,
-    summary: 'Delete a post; the first one with its discussion',
+    summary: 'Delete a post; deleting the first post deletes its discussion',
     params: IdParams,
     query: Type.Object({ reason: ReasonField }),
     result: Type.Object({}),
@@ -108,7 +107,7 @@ export function postRoutes({
     method: 'post',
     path: '/posts/:id/restore',
     can: editPost,
-    summary: 'Bring a deleted post back: moderators, and for a while authors who deleted it themselves',
+    summary: 'Restore a deleted post; for moderators, and for a limited time for authors who deleted it themselves',
     params: IdParams,
     result,
     load: ({ actor, params }) => reader.findRestorablePost(params.id, actor),
@@ -124,7 +123,7 @@ export function postRoutes({
     params: IdParams,
     query: Type.Object(Paging),
     result: listOf('revisions', RevisionRecord),
-    summary: 'What a post said before it was changed, the newest change first; for its author and moderators',
+    summary: 'Earlier versions of a post, newest change first; for its author and moderators',
     load: async (call) => {
       const post = await load(call);
       return post && rights.canReadHistory(post.discussion, post.row.author_id, call.actor) ? post : undefined;

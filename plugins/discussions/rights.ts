@@ -108,9 +108,9 @@ export class Rights {
     if (this.inCategory(categoryId, viewer).moderate) return;
     const own = viewer.id === authorId && (!deletedAt || deletedBy === viewer.id);
     if (!own || isLocked || !this.#access.allows(viewer, editPost))
-      throw new HttpError(403, 'Only moderators may bring this back');
+      throw new HttpError(403, 'Only moderators may restore this');
     if (deletedAt && now.getTime() - deletedAt.getTime() > this.#rates['posts.undo_minutes'] * 60_000)
-      throw new HttpError(403, 'It is too late to bring this back yourself; moderators still can');
+      throw new HttpError(403, 'It is too late to restore this yourself; moderators still can');
   }
 
   /** Whether the viewer may read the revisions of something by `authorId` that is visible to them. */

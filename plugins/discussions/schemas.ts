@@ -41,7 +41,7 @@ export const HeldAnswer = Type.Object({
   held: Type.Literal(true),
   held_post: Type.Object(
     { id: Type.String(), url: Type.String() },
-    { description: 'It is written once a moderator has approved it; until then its author finds it at `url`' },
+    { description: 'It is published once a moderator has approved it; until then its author can see it at `url`' },
   ),
 });
 export const heldAnswer = ({ id, path }: HeldPost, baseUrl: string): Accepted<Static<typeof HeldAnswer>> =>
@@ -49,7 +49,7 @@ export const heldAnswer = ({ id, path }: HeldPost, baseUrl: string): Accepted<St
 
 /** A moderator's reason: stored in the moderation log and sent to the author. */
 export const ReasonField = Type.Optional(
-  Type.String({ maxLength: 500, description: 'Why, where a moderator changes what others wrote' }),
+  Type.String({ maxLength: 500, description: 'The reason, if a moderator changes what others wrote' }),
 );
 
 /** The reason readers are given for the lock of a discussion. */
@@ -57,14 +57,16 @@ export const LockReasonField = Type.Optional(
   nullable(
     Type.String({
       maxLength: 500,
-      description: 'Why it is locked: told to readers while it is, and kept in the moderation log',
+      description: 'Why it is locked: shown to readers while it is, and recorded in the moderation log',
     }),
   ),
 );
 
 export const PostPaging = {
   ...Paging,
-  near: Type.Optional(Type.Integer({ minimum: 1, description: 'Open the page that has the post of this number' })),
+  near: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Return the page that contains the post with this number' }),
+  ),
 };
 
 const Audience = Type.Union(
@@ -73,7 +75,7 @@ const Audience = Type.Union(
     Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 50 }),
   ],
   {
-    description: 'everyone, members, staff, or ids of groups: a list, or one text with spaces between',
+    description: 'everyone, members, staff, or ids of groups: an array, or a string separated by spaces',
   },
 );
 /** A category as administrators enter it; the form's inputs have the same names. */

@@ -164,7 +164,7 @@ describe('a post', () => {
     const { posts } = (await mia.get('/api/discussions/5/posts?limit=100')).body;
     await mia.put(`/api/posts/${posts[number - 1].id}`, { content: 'As mia has it.' });
     await area(page).press('Control+Enter');
-    await page.getByRole('alert').getByText('This post was changed meanwhile.', { exact: false }).waitFor();
+    await page.getByRole('alert').getByText('This post was changed in the meantime.', { exact: false }).waitFor();
     expect(await page.getByLabel('Your text').inputValue()).toBe('As ada has it.');
     await page.getByRole('button', { name: 'Save' }).click();
     await post(page, number).getByText('As ada has it.').waitFor();

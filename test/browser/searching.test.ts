@@ -124,7 +124,7 @@ test('without JavaScript moderators choose among discussions found by title, wit
   await page.getByLabel('The other discussion').fill(TITLES[1]!.slice(0, 6));
   await page.getByLabel('Reason').fill('Twice the same');
   await page.getByRole('button', { name: 'Merge with the other discussion' }).click();
-  await page.getByText('names no discussion yet').first().waitFor();
+  await page.getByText('does not identify a discussion yet').first().waitFor();
   expect(await page.getByLabel('Reason').inputValue()).toBe('Twice the same');
   expect(await movesSideways(page)).toBe(false);
   await page.getByRole('radio', { name: TITLES[1]! }).check();

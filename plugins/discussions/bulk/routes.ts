@@ -8,7 +8,9 @@ import { BULK_ACTIONS, doInBulk, MAX_BULK } from './bulk-actions.ts';
 /** Fields shared by the bodies of the API and of the form. */
 export const BulkBody = {
   action: Type.Enum([...BULK_ACTIONS]),
-  category_id: Type.Optional(Type.String({ maxLength: 100, description: 'Where they are moved: id or slug' })),
+  category_id: Type.Optional(
+    Type.String({ maxLength: 100, description: 'The category to which they are moved: id or slug' }),
+  ),
   reason: ReasonField,
 };
 
@@ -28,9 +30,9 @@ export function bulkRoutes(deps: RouteDeps): void {
         Type.Object({
           discussion_id: Type.String(),
           success: Type.Boolean(),
-          error: Type.Optional(Type.String({ description: 'Why this one stayed as it was' })),
+          error: Type.Optional(Type.String({ description: 'Why this one was not changed' })),
         }),
-        { description: 'One for each discussion, in the order asked for' },
+        { description: 'One per discussion, in the order of the request' },
       ),
     }),
   })(async ({ actor, body: { discussion_ids: ids, action, category_id: categoryId, reason } }) => {

@@ -181,7 +181,7 @@ export class CategoryService implements Categories {
 
   async #requireEmpty(id: string): Promise<void> {
     const found = await this.#data.one(sql`select 1 from discussion where category_id = ${id} limit 1`);
-    if (found) throw wrong('move_to', 'is required: the category has discussions; say where they go');
+    if (found) throw wrong('move_to', 'is required: the category has discussions; choose where to move them');
   }
 
   async #moveAll(id: string, moveTo: string): Promise<void> {
@@ -243,16 +243,16 @@ export class CategoryService implements Categories {
     if (parentId === null) return;
     const parent = stored.find((other) => other.id === parentId);
     if (!parent || parent.id === id || parent.parentId !== null)
-      throw wrong('parent_id', 'is not a category of the first level');
+      throw wrong('parent_id', 'is not a top-level category');
     if (stored.some((other) => other.parentId === id))
-      throw wrong('parent_id', 'cannot be set: the category has others below it');
+      throw wrong('parent_id', 'cannot be set: the category has subcategories');
   }
 
   #validateAudiences(category: Category): void {
     for (const field of ['view', 'create', 'reply'] as const) {
       const audience = category[field];
       const unknown = typeof audience === 'string' ? undefined : audience.find((group) => !this.#access.group(group));
-      if (unknown !== undefined) throw wrong(field, `names the group "${unknown}", which does not exist`);
+      if (unknown !== undefined) throw wrong(field, `contains the group "${unknown}", which does not exist`);
     }
   }
 

@@ -20,7 +20,7 @@ export async function chooseFilter(
   const chosen = filters.find(({ name }) => name === filter);
   if (filter !== undefined && !chosen) {
     const names = filters.map(({ name }) => name).join(', ');
-    const message = names === '' ? 'is not something that this list offers' : `must be one of ${names}`;
+    const message = names === '' ? 'is not a filter of this list' : `must be one of ${names}`;
     throw new InvalidInput([{ field: 'filter', message }]);
   }
   return { filters, filter, where: await chosen?.where() };

@@ -26,7 +26,7 @@ const query = Type.Object({
 export function userRoutes({ plugin, settings, reader }: RouteDeps, accounts: Pick<Accounts, 'find'>): void {
   const whose = async (viewer: Viewer, userId: string | undefined): Promise<string> => {
     if (userId === undefined || userId === viewer.id) return viewer.id!;
-    if (!isAdmin(viewer)) throw new HttpError(403, 'Only admins list what somebody else wrote');
+    if (!isAdmin(viewer)) throw new HttpError(403, 'Only admins may list what other members wrote');
     if (!(await accounts.find(userId))) throw notFound('There is no such user');
     return userId;
   };

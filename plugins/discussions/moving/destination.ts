@@ -12,7 +12,7 @@ export function destinationOf({
 }: Readonly<Partial<Record<'discussion_id' | 'title' | 'category_id', string | undefined>>>): Destination {
   if (discussionId !== undefined) {
     if (title !== undefined || categoryId !== undefined)
-      throw new InvalidInput([{ field: 'discussion_id', message: 'must not come with title and category_id' }]);
+      throw new InvalidInput([{ field: 'discussion_id', message: 'must not be combined with title and category_id' }]);
     return { discussionId };
   }
   if (title === undefined || categoryId === undefined)

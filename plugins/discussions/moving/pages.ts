@@ -117,13 +117,13 @@ export function movePages(deps: PageDeps, { data }: { readonly data: Data }): vo
       const found = await foundBy(head, text, viewer);
       throw wrong(
         found.length > 0
-          ? 'names no discussion yet: choose one of those found'
-          : 'matches no title of a discussion you can see',
+          ? 'does not identify a discussion yet: choose one of those found'
+          : 'does not match the title of any discussion you can see',
       );
     }
     const other = await reader.find(name, viewer);
     if (!other || other.deleted) throw wrong('is not a discussion you can see');
-    if (other.id === head.id) throw wrong('is the discussion in which the posts are already');
+    if (other.id === head.id) throw wrong('is the discussion that the posts are already in');
     return other.id;
   };
 
@@ -150,7 +150,7 @@ export function movePages(deps: PageDeps, { data }: { readonly data: Data }): vo
     const by = { viewer: actor, reason: body.reason };
     const { post_ids: ids = [] } = body;
     if (body.merge !== undefined) return done(await mover.merge(head, await named(head, body, actor), by), 'merged');
-    if (ids.length === 0) throw new InvalidInput([{ field: 'post_ids', message: 'has none: choose at least one' }]);
+    if (ids.length === 0) throw new InvalidInput([{ field: 'post_ids', message: 'is empty: choose at least one' }]);
     const destination =
       meant(body) === 'existing'
         ? { discussionId: await named(head, body, actor) }

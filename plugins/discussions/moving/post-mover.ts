@@ -109,7 +109,7 @@ export class PostMover {
     const head = await reader.find(idOrNumber, viewer);
     if (!head || head.deleted) throw notFound('There is no such discussion');
     if (head.id === source.id)
-      throw new InvalidInput([{ field, message: 'is the discussion in which the posts are already' }]);
+      throw new InvalidInput([{ field, message: 'is the discussion that the posts are already in' }]);
     rights.requireReply(head, viewer);
     return head;
   }
@@ -181,7 +181,7 @@ export class PostMover {
     const [source, existing] = [now(head), other && now(other)];
     if (existing?.deletedAt) throw notFound('There is no such discussion');
     if (source.deletedAt)
-      throw new HttpError(409, 'Posts of a deleted discussion stay in it; restore the discussion first');
+      throw new HttpError(409, 'Posts of a deleted discussion cannot be moved; restore the discussion first');
     return [source, existing];
   }
 

@@ -15,7 +15,7 @@ export function moveRoutes({ plugin, reader, mover }: Omit<RouteDeps, 'web'>): v
   const result = Type.Object({
     discussion: withFields(plugin, discussionFields, DiscussionRecord),
     posts: Type.Array(Type.Object({ id: Type.String(), number: Type.Integer() }), {
-      description: 'Those that are not deleted, with the numbers that they have now',
+      description: 'Those that are not deleted, with their new numbers',
     }),
   });
   const answer = async ({ discussion: { id }, posts }: Moved, actor: Viewer) => {
@@ -37,10 +37,12 @@ export function moveRoutes({ plugin, reader, mover }: Omit<RouteDeps, 'web'>): v
         description: 'Replies of the discussion that are not deleted; they keep their ids and their order',
       }),
       discussion_id: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 64, description: 'Id or number of the discussion that they go to' }),
+        Type.String({ minLength: 1, maxLength: 64, description: 'Id or number of the target discussion' }),
       ),
-      title: Type.Optional(Type.String({ description: 'Of the new discussion that they begin' })),
-      category_id: Type.Optional(Type.String({ maxLength: 100, description: 'Of the new discussion: id or slug' })),
+      title: Type.Optional(Type.String({ description: 'Title of the new discussion that they start' })),
+      category_id: Type.Optional(
+        Type.String({ maxLength: 100, description: 'Category of the new discussion: id or slug' }),
+      ),
       reason: ReasonField,
     }),
     result,
@@ -54,7 +56,7 @@ export function moveRoutes({ plugin, reader, mover }: Omit<RouteDeps, 'web'>): v
     method: 'post',
     path: '/discussions/:id/merge',
     can: moderate,
-    summary: 'Move all posts of a discussion to the end of another one, to which its address leads from then on',
+    summary: 'Move all posts of a discussion to the end of another one, to which its URL redirects from then on',
     params: IdParams,
     body: Type.Object({
       into: Type.String({ minLength: 1, maxLength: 64, description: 'Id or number of the other discussion' }),

@@ -62,7 +62,7 @@ export async function chosenPosts(
   const wrong = (message: string): InvalidInput => new InvalidInput([{ field: 'post_ids', message }]);
   if (posts.length < wanted.length) throw wrong('must be posts of this discussion that are not deleted');
   if (posts[0]?.number === 1)
-    throw wrong('has the first post, which leaves only with all others: merge the discussion instead');
+    throw wrong('includes the first post, which can only be moved with all others: merge the discussion instead');
   return posts;
 }
 
@@ -73,7 +73,7 @@ export async function postsToMerge(data: Data, { id }: Place): Promise<readonly 
   if (posts.length > MAX_MERGED)
     throw new HttpError(
       409,
-      `This discussion has more than ${MAX_MERGED} posts; move posts to the other one in parts until ${MAX_MERGED} are left, then merge`,
+      `This discussion has more than ${MAX_MERGED} posts; move posts to the other one in batches until ${MAX_MERGED} are left, then merge`,
     );
   return posts;
 }

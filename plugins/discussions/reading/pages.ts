@@ -46,7 +46,7 @@ export function discussionPages(deps: PageDeps, zone: () => string): void {
       page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
       from: Type.Optional(Type.Integer({ minimum: 1, maximum: 20_000_000 })),
       date: Type.Optional(
-        Type.String({ format: 'date', description: 'Leads to the first post of that day or later.' }),
+        Type.String({ format: 'date', description: 'Redirects to the first post of that day or later.' }),
       ),
     }),
   })(async ({ actor, params, query: { page = 1, from = firstOf(page), date }, target: head, req }) => {
@@ -144,7 +144,7 @@ export function discussionPages(deps: PageDeps, zone: () => string): void {
       here: Type.Optional(
         Type.String({
           maxLength: 10,
-          description: 'Leads to that place of the discussion, where its post has moved, too.',
+          description: 'Redirects to that position in the discussion, even if its post has moved.',
         }),
       ),
     }),

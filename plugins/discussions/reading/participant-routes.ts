@@ -22,7 +22,7 @@ export function participantRoutes(
     method: 'get',
     path: '/discussions/:id/participants',
     can: 'public',
-    summary: 'Who wrote in a discussion, those with the most posts first',
+    summary: 'Participants of a discussion, those with the most posts first',
     params: IdParams,
     query: Type.Object(Paging),
     result: listOf('participants', ParticipantRecord),

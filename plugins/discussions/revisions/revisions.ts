@@ -17,7 +17,7 @@ export const RevisionRecord = Type.Object({
   reason: Type.String(),
   content: nullable(Type.String()),
   title: nullable(Type.String()),
-  category_id: nullable(Type.String({ description: 'Null also where the caller may not see that category' })),
+  category_id: nullable(Type.String({ description: 'Also null if the caller may not see that category' })),
   created_at: Time,
 });
 export type RevisionRecord = Static<typeof RevisionRecord>;

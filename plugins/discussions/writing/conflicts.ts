@@ -9,7 +9,7 @@ export const changedMeanwhile = (): HttpError =>
 
 /** A value edited in a form has changed since the form was opened. */
 export const editedMeanwhile = (): HttpError =>
-  new HttpError(409, 'This discussion was changed meanwhile. Save once more to put what you entered in place of that.');
+  new HttpError(409, 'This discussion was changed in the meantime. Save again to replace that version with yours.');
 
 export const movedMeanwhile = (): HttpError =>
   new HttpError(409, 'This post has just been moved to another discussion; try again');

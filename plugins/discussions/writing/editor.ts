@@ -131,7 +131,7 @@ function refuseBadPin(changes: Changes, now: number): void {
   const { pinned, pinnedIn, pinnedUntil } = changes;
   if (pinned !== undefined && pinnedIn !== undefined && pinned !== (pinnedIn !== null))
     throw new InvalidInput([
-      { field: 'pinned_in', message: 'must be null where is_pinned is false, and a place where it is true' },
+      { field: 'pinned_in', message: 'must be null if is_pinned is false, and a place if it is true' },
     ]);
   if (pinnedUntil && pins(changes) && pinnedUntil.getTime() <= now)
     throw new InvalidInput([{ field: 'pinned_until', message: 'must be in the future' }]);
@@ -189,7 +189,7 @@ export class DiscussionEditor {
     const { pinned, pinnedIn, pinnedUntil, locked, lockReason } = changes;
     const staffOnly = [pinned, pinnedIn, pinnedUntil, locked, lockReason].some((change) => change !== undefined);
     if (staffOnly && !rights.inCategory(head.categoryId, viewer).moderate)
-      throw new HttpError(403, 'Only moderators pin and lock discussions');
+      throw new HttpError(403, 'Only moderators may pin and lock discussions');
     refuseBadPin(changes, this.#deps.clock.now());
     const target = changes.categoryId === undefined ? undefined : this.#target(changes.categoryId, head, viewer);
     const fields = drafts.fields(changes.fields ?? {}, viewer);
@@ -304,7 +304,10 @@ export class DiscussionEditor {
       this.#requireStill(discussion, stored, post.authorId, by);
       const changed = post.content !== accepted.content;
       if (changed && seen !== undefined && seen !== post.updatedAt.toISOString())
-        throw new HttpError(409, 'This post was changed meanwhile. Save once more to put your text in place of that.');
+        throw new HttpError(
+          409,
+          'This post was changed in the meantime. Save again to replace that version with yours.',
+        );
       if (changed) await revisions.add(post.id, { content: post.content }, by, now);
       Object.assign(post, { content: accepted.content, html: accepted.html, updatedAt: now, editedAt: now });
       await this.#publishPost(em, postUpdated, post, stored);

@@ -243,14 +243,14 @@ function add(tallies: Map<string, Tally>, id: string, discussions: number, posts
 function prepare(source: ImportedDiscussion): Prepared {
   if (source.posts.some(({ html }) => Buffer.byteLength(html) > MAX_HTML_BYTES)) {
     throw new InvalidInput([
-      { field: 'content', message: `makes more than ${MAX_HTML_BYTES / 1024} KiB of HTML, in “${source.title}”` },
+      { field: 'content', message: `renders to more than ${MAX_HTML_BYTES / 1024} KiB of HTML, in “${source.title}”` },
     ]);
   }
   // The author who started it is counted, and erased, by the first post.
   if (source.posts[0]?.authorId !== source.authorId)
     throw new InvalidInput([{ field: 'authorId', message: `did not write the first post of “${source.title}”` }]);
   if (source.posts.some(({ replyTo }, index) => replyTo !== undefined && !(replyTo >= 1 && replyTo <= index)))
-    throw new InvalidInput([{ field: 'replyTo', message: `is not a post before it, in “${source.title}”` }]);
+    throw new InvalidInput([{ field: 'replyTo', message: `is not an earlier post, in “${source.title}”` }]);
   const participants = new Map<string, number>();
   for (const { authorId } of source.posts) participants.set(authorId, (participants.get(authorId) ?? 0) + 1);
   return {

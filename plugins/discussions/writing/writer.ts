@@ -262,7 +262,9 @@ export class DiscussionWriter {
     const found = await this.#deps.reader.answerable(discussion, replyTo);
     if (!found && mayBeGone) return undefined;
     if (!found)
-      throw new InvalidInput([{ field: 'reply_to_id', message: 'is no post of this discussion, or is gone' }]);
+      throw new InvalidInput([
+        { field: 'reply_to_id', message: 'is not a post of this discussion, or no longer exists' },
+      ]);
     return found.number === 1 ? undefined : found;
   }
 

@@ -5,7 +5,7 @@ import { expectStatus, useForum, type Name } from './forum.ts';
 /** Two members change one discussion, each in a form that was opened before the other one saved. */
 const forum = useForum({ 'discussions.rate_limit': 1_000 });
 const DAY = 86_400_000;
-const CONFLICT = 'This discussion was changed meanwhile.';
+const CONFLICT = 'This discussion was changed in the meantime.';
 
 async function begin(title: string, body: object = {}) {
   const { id, number } = await forum.start('ada', title);

@@ -89,7 +89,7 @@ describe('the page for moving posts', () => {
     expect(unknown).toContain('is not a discussion you can see');
     expect(ticked(unknown)).toEqual([from.replies[0].id]);
     expect(await send({ ...post, to: 'existing', discussion_id: String(from.number) })).toContain(
-      'is the discussion in which the posts are already',
+      'is the discussion that the posts are already in',
     );
     expect(await send({ ...post, to: 'new', title: ' ', category_id: 'help' })).toContain('is required');
     // Giving only the other discussion selects it.
@@ -112,7 +112,7 @@ describe('the page for moving posts', () => {
       reason: 'Kept reason',
     };
     const text = expectStatus(await forum.as.mia.submit(path, form), 400).text;
-    expect(text).toContain('names no discussion yet: choose one of those found');
+    expect(text).toContain('does not identify a discussion yet: choose one of those found');
     expect(found(text)).toEqual([`/d/${to.number}-rigging-of-old-ships`]);
     expect(text).toContain(`#${to.number} · General`);
     expect(text).toMatch(/value="Kept title"[^]*value=" Rigging {2}O "[^]*value="Kept reason"/);
@@ -130,10 +130,10 @@ describe('the page for moving posts', () => {
     const form = { 'post_ids[]': from.replies[0].id, to: 'existing', discussion_id: words };
     const path = `/d/${from.number}/move`;
     const { text } = expectStatus(await forum.as.mia.submit(path, form), 400);
-    expect(text).toContain('matches no title of a discussion you can see');
+    expect(text).toContain('does not match the title of any discussion you can see');
     expect([found(text), text.includes(`value="${words}"`)]).toEqual([[], true]);
     const merged = await forum.as.mia.submit(path, { merge: '1', discussion_id: words });
-    expect(merged.text).toContain('matches no title of a discussion you can see');
+    expect(merged.text).toContain('does not match the title of any discussion you can see');
   });
 
   test('merges if that button is pressed', async () => {

@@ -332,7 +332,7 @@ describe('moving is refused', () => {
     const itself = await merge(from, from);
     expect([itself.status, itself.body.details[0]]).toEqual([
       400,
-      { field: 'into', message: 'is the discussion in which the posts are already' },
+      { field: 'into', message: 'is the discussion that the posts are already in' },
     ]);
   });
 

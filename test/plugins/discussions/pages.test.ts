@@ -207,7 +207,7 @@ describe('writing without JavaScript', () => {
     expect([preview.status, timeIn(preview.text)]).toEqual([200, seen]);
     const refused = await forum.as.ada.submit(edit, { content: 'By ada', updated_at: seen });
     expect(refused.status).toBe(409);
-    expect(refused.text).toContain('This post was changed meanwhile.');
+    expect(refused.text).toContain('This post was changed in the meantime.');
     expect(refused.text).toContain('By ada</textarea>');
     const now = timeIn(refused.text);
     expect((await forum.as.ada.submit(edit, { content: 'By ada', updated_at: now })).status).toBe(303);

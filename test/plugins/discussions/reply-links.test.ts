@@ -158,7 +158,7 @@ describe('a reply links to the post that it answers', () => {
       [null, 0],
       [2, 0],
     ]);
-    await expect(bring('Imported ahead', [undefined, 2])).rejects.toThrow('is not a post before it');
+    await expect(bring('Imported ahead', [undefined, 2])).rejects.toThrow('is not an earlier post');
   });
 });
 
@@ -174,7 +174,7 @@ describe('what cannot be answered', () => {
     const { status, body } = await answer('mia', one, await to());
     expect([status, body.details]).toEqual([
       400,
-      [{ field: 'reply_to_id', message: 'is no post of this discussion, or is gone' }],
+      [{ field: 'reply_to_id', message: 'is not a post of this discussion, or no longer exists' }],
     ]);
     expect(await postsOf(one)).toHaveLength(3);
   });
@@ -201,7 +201,9 @@ describe('what cannot be answered', () => {
     await forum.as.mia.delete(`/api/posts/${one.posts[3]}`);
     const refused = await forum.as.bob.submit(`${path}?to=3`, { content: 'Long thought about' });
     expect(refused.status).toBe(400);
-    expect(refused.text).toContain('The post you are replying to: is no post of this discussion, or is gone');
+    expect(refused.text).toContain(
+      'The post you are replying to: is not a post of this discussion, or no longer exists',
+    );
     expect(refused.text).toContain('Long thought about');
     expect(refused.text).toContain(`action="${path}"`);
   });

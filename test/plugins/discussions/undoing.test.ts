@@ -83,7 +83,7 @@ describe('authors', () => {
     const late = await forum.as.bob.post(`/api/posts/${post}/restore`);
     expect([late.status, late.body.error]).toEqual([
       403,
-      'It is too late to bring this back yourself; moderators still can',
+      'It is too late to restore this yourself; moderators still can',
     ]);
     await forum.app.app.settings.set({ 'posts.undo_minutes': 30 });
     const { body } = expectStatus(await forum.as.bob.post(`/api/posts/${post}/restore`), 200);
