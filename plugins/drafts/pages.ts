@@ -86,7 +86,7 @@ export function draftPages({ plugin, discussions, others, drafts, store, web }: 
     can: 'member',
     summary: 'Discards a draft, or the selected ones.',
     query: Type.Object({
-      form: Type.Optional(Type.Boolean({ description: 'Whether to return to the form from which this was sent.' })),
+      form: Type.Optional(Type.Boolean({ description: 'Whether to return to the form of the draft with this `key`.' })),
     }),
     body: Type.Object({
       key: Type.Optional(Key),
