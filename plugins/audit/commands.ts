@@ -11,7 +11,7 @@ export const verifyCommand = defineCommand({
     const { entries, broken } = await audit.verify();
     if (broken !== undefined) {
       throw new ConfigurationError(
-        `The entry at position ${broken} was altered, or entries before it are missing; the ${entries} entries before it are intact`,
+        `The entry at position ${broken} was altered, or entries before it are missing; ${entries} entries before it are intact`,
       );
     }
     console.print(`${entries} entries, all intact.`);
