@@ -31,13 +31,13 @@ export const MAX_POSITION = 10_000;
 const DEFAULT_CATEGORIES: readonly Partial<Category>[] = [
   {
     name: 'Announcements',
-    description: 'News from the people who run this place.',
+    description: 'News from the team.',
     hue: 30,
     icon: 'megaphone',
     create: 'staff',
   },
-  { name: 'General', description: 'Talk about whatever brings you here.', hue: 195, icon: 'chat' },
-  { name: 'Help', description: 'Ask, and be answered.', hue: 150, icon: 'help' },
+  { name: 'General', description: 'Talk about anything.', hue: 195, icon: 'chat' },
+  { name: 'Help', description: 'Ask questions and get answers.', hue: 150, icon: 'help' },
   {
     name: 'Staff',
     description: 'Only moderators and admins see this.',
