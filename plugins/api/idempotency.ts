@@ -100,13 +100,9 @@ export class Idempotency {
       >`select digest, status, answer from api_answer where account_id = ${caller} and key = ${key}`,
     );
     if (known?.digest === digest) return known;
-    throw new HttpError(
-      409,
-      `This ${KEY_HEADER} was already sent with another request; use a new key for each request`,
-      {
-        code: 'idempotency_key_reused',
-      },
-    );
+    throw new HttpError(409, `This ${KEY_HEADER} was sent with another request; use a new key for each`, {
+      code: 'idempotency_key_reused',
+    });
   }
 
   async #withFew<T>(work: () => Promise<T>): Promise<T> {
