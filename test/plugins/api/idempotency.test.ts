@@ -103,7 +103,7 @@ describe('a creating request with an Idempotency-Key', () => {
     expect([other.status, other.body.code, other.body.error]).toEqual([
       409,
       'idempotency_key_reused',
-      expect.stringContaining('use a new one'),
+      expect.stringContaining('use a new key'),
     ]);
     const elsewhere = await forum.as.ada.post(
       '/api/discussions',
