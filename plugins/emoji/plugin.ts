@@ -46,7 +46,7 @@ export default definePlugin({
       method: 'get',
       path: '/emoji/picker',
       can: 'public',
-      summary: 'The dialog in which emoji are chosen, which scripts fill',
+      summary: 'HTML of the emoji picker, without the emoji, which a script adds',
       result: Type.Object({ html: Type.String() }),
     })(async ({ actor }) => ({ html: String(await web.fragment(actor, '@emoji/picker', model)) }));
   },
