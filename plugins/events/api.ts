@@ -22,13 +22,13 @@ export const eventsTag = 'events';
 export const After = Type.Integer({
   minimum: 0,
   maximum: Number.MAX_SAFE_INTEGER,
-  description: 'The last `position` that was read',
+  description: 'The last `position` read',
 });
 export const EventNames = Type.String({
   pattern: '^[a-z0-9_.-]+(,[a-z0-9_.-]+)*$',
-  'x-pattern-problem': 'must be names of events with commas between and no spaces',
+  'x-pattern-problem': 'must be event names separated by commas, without spaces',
   maxLength: 500,
-  description: 'Names with commas between them, such as `post.created,post.deleted`',
+  description: 'Comma-separated event names, such as `post.created,post.deleted`',
 });
 
 /** The events found after a position. */

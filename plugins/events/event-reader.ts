@@ -116,7 +116,7 @@ export class EventReader {
     const answers = await this.#deps.attempt(rule.plugin, `event rule ${name}`, () => rule.value.visible(data, viewer));
     // Skipping the rule would lose events.
     if (!answers)
-      throw new HttpError(503, `Who may know of "${name}" cannot be said at the moment; try again soon`, {
+      throw new HttpError(503, `Cannot determine who may see "${name}" right now; try again soon`, {
         headers: { 'Retry-After': '5' },
       });
     return answers;

@@ -37,7 +37,7 @@ function eventNames(list: string, hooks: Hooks): readonly string[] {
   const names = list.split(',');
   const unknown = names.find((name) => !known.has(name));
   if (unknown === undefined) return names;
-  throw new InvalidInput([{ field: 'event', message: `names no event: ${unknown}` }]);
+  throw new InvalidInput([{ field: 'event', message: `names an unknown event: ${unknown}` }]);
 }
 
 /** GET /api/events. */
@@ -45,7 +45,7 @@ export function addRoutes(plugin: PluginHandle, { events, hooks, settings }: Rou
   plugin.route(api, {
     method: 'get',
     path: '/events',
-    summary: 'What has happened, in order, as far as the caller may know',
+    summary: 'Events visible to the caller, in order',
     can: 'public',
     query: Type.Object({
       after: Type.Optional(After),
