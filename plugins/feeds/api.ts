@@ -37,8 +37,8 @@ export interface FeedIdentity {
 }
 export const feedIdentities = defineExtensionPoint<FeedIdentity>(
   'feeds.identities',
-  'Ways in which a URL may say who reads a feed, beside sessions and bearer tokens.',
-  { order: 'The first that names somebody decides.' },
+  'Ways for a URL to identify the reader of a feed, in addition to sessions and bearer tokens.',
+  { order: 'The first one that identifies a reader is used.' },
 );
 
 /** Cache tag of all cached feeds. */

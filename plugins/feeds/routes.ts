@@ -44,14 +44,14 @@ export function addRoutes(plugin: PluginHandle, { topics, feedBuilder, tags }: R
   for (const format of FORMATS)
     add('feed', `/${format}`, format, 'The newest discussions', ({ actor }) => topics.all(actor));
   for (const format of XML_FORMATS) {
-    add('feed', `/${format}/category/:slug`, format, 'The newest of a category', ({ actor, params }) =>
+    add('feed', `/${format}/category/:slug`, format, 'The newest discussions in a category', ({ actor, params }) =>
       topics.category(params['slug'] ?? '', actor),
     );
-    add(format, '/user/:id', format, 'The newest of a member', ({ actor, params }) =>
+    add(format, '/user/:id', format, 'The newest discussions of a member', ({ actor, params }) =>
       topics.user(params['id'] ?? '', actor),
     );
     if (tags)
-      add(format, '/tag/:id', format, 'The newest with a tag', ({ actor, params }) =>
+      add(format, '/tag/:id', format, 'The newest discussions with a tag', ({ actor, params }) =>
         topics.tag(params['id'] ?? '', actor),
       );
   }
