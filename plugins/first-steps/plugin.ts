@@ -54,7 +54,7 @@ export default definePlugin({
       method: 'post',
       path: '/first-steps/hide',
       can: 'member',
-      summary: 'Puts the first steps away, on each device.',
+      summary: 'Hides the first steps, on every device.',
     })(async ({ actor }) => {
       await hidden.add(actor.id, new Date(clock.now()));
       await cache.purge(accountTag(actor.id));
