@@ -4,12 +4,12 @@ import { CommunityImport, type ImportedAmounts } from 'parley-forum/plugins/impo
 
 const importCommand = defineCommand({
   name: 'import',
-  summary: 'Brings the members, categories and discussions of another forum from a file.',
+  summary: 'Imports the members, categories and discussions of another forum from a file.',
   example: 'import ../old-forum.jsonl --check',
   positional: ['file'],
   options: Type.Object({
-    file: Type.String({ minLength: 1, description: 'Lines of JSON, as the guide on moving a forum has them' }),
-    check: Type.Boolean({ default: false, title: 'Only look whether all of it can be brought' }),
+    file: Type.String({ minLength: 1, description: 'JSON Lines, as described in the guide to moving a forum' }),
+    check: Type.Boolean({ default: false, title: 'Only check whether everything can be imported' }),
   }),
   needs: { imports: CommunityImport },
   async run({ imports }, { file, check }, console) {
@@ -24,7 +24,7 @@ const importCommand = defineCommand({
 async function lookThrough(imports: CommunityImport, path: string, console: Console): Promise<ImportedAmounts> {
   const { amounts, problems } = await imports.check(path);
   for (const problem of problems) console.print(problem);
-  if (problems.length > 0) throw new ConfigurationError(`${path} cannot be brought as it is; nothing was written`);
+  if (problems.length > 0) throw new ConfigurationError(`${path} cannot be imported as it is; nothing was written`);
   const { members, categories, discussions, posts } = amounts;
   console.print(
     `${path}: ${members} members, ${categories} categories, ${discussions} discussions with ${posts} posts`,
@@ -37,7 +37,7 @@ async function bring(imports: CommunityImport, path: string, console: Console): 
   const fresh = await imports.bring(path, amounts, console);
   const known = amounts.discussions - fresh.discussions;
   console.print(
-    `${fresh.discussions} discussions with ${fresh.posts} posts are new here${known > 0 ? `; ${known} discussions of these ids came before` : ''}.`,
+    `Imported ${fresh.discussions} discussions with ${fresh.posts} posts${known > 0 ? `; skipped ${known} discussions imported before` : ''}.`,
   );
 }
 

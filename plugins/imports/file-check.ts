@@ -65,7 +65,7 @@ export function readLine(text: string): Line | string {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return `is no JSON: ${messageOf(error)}`;
+    return `is not valid JSON: ${messageOf(error)}`;
   }
   const kind = String((value as { kind?: unknown } | null)?.kind);
   if (!Object.hasOwn(RECORDS, kind)) return `“kind” must be one of ${Object.keys(RECORDS).join(', ')}`;
@@ -84,7 +84,7 @@ function unknownField(schema: TSchema, value: unknown): string | undefined {
     const known = properties[name];
     if (!known) {
       const names = Object.keys(properties);
-      return `${name} is no field; ${didYouMean(name, names, `it has ${names.join(', ')}`)}`;
+      return `${name} is not a known field; ${didYouMean(name, names, `use one of ${names.join(', ')}`)}`;
     }
     const below = unknownField(known, inner);
     if (below !== undefined) return `${name}: ${below}`;
@@ -94,7 +94,7 @@ function unknownField(schema: TSchema, value: unknown): string | undefined {
 
 /** Checks what schemas cannot: references must point to earlier records, and keys must be unique. */
 function* faultsOf(line: Line, known: Known, deps: FileCheckDeps): Generator<string> {
-  if (known[line.kind].has(keyOf(line.id))) yield `there is a ${line.kind} ${line.id} before`;
+  if (known[line.kind].has(keyOf(line.id))) yield `there is already a ${line.kind} ${line.id} on an earlier line`;
   if (line.kind === 'member') yield* faultsOfMember(line, known, deps);
   if (line.kind === 'category') yield* faultsOfCategory(line, known, deps);
   if (line.kind === 'discussion') yield* faultsOfDiscussion(line, known, deps);
@@ -105,7 +105,7 @@ function* faultsOfMember(
   known: Known,
   { now }: FileCheckDeps,
 ): Generator<string> {
-  if (known.email.has(email.toLowerCase())) yield `${email} is another member’s`;
+  if (known.email.has(email.toLowerCase())) yield `${email} is already used by another member`;
   if (joined !== undefined) yield* faultsOfTime('joined_at', joined, now);
 }
 
@@ -115,29 +115,29 @@ const VIEWS = ['everyone', 'members', 'staff'];
 function* faultsOfCategory(category: Category, known: Known, { categories }: FileCheckDeps): Generator<string> {
   const { parent, view = 'everyone' } = category;
   const above = parent === undefined ? undefined : known.category.get(keyOf(parent));
-  if (parent !== undefined && !above) yield `no category ${parent} stands before it`;
-  if (above?.below) yield `its parent ${parent} is below another; there are two levels of categories`;
+  if (parent !== undefined && !above) yield `there is no category ${parent} on an earlier line`;
+  if (above?.below) yield `its parent ${parent} is a subcategory itself; there are only two levels of categories`;
   const slug = slugOfCategory(category);
   const [same] = [...known.category].find(([, other]) => other.slug === slug) ?? [];
   if (same !== undefined && same !== keyOf(category.id))
-    yield `category ${same} has the slug ${slug}, too; give it another`;
+    yield `category ${same} has the slug ${slug} as well; use a different one`;
   const here = categories.all().find((one) => one.slug === slug);
   if (here && VIEWS.indexOf(typeof here.view === 'string' ? here.view : 'members') < VIEWS.indexOf(view))
-    yield `the category ${slug} is here already, for more to read than “${view}”; give it another slug`;
+    yield `the category ${slug} already exists and is visible to more people than “${view}”; use a different slug`;
 }
 
 function* faultsOfDiscussion({ category, posts }: Discussion, known: Known, { now }: FileCheckDeps): Generator<string> {
-  if (!known.category.has(keyOf(category))) yield `no category ${category} stands before it`;
+  if (!known.category.has(keyOf(category))) yield `there is no category ${category} on an earlier line`;
   if (posts.filter(({ accepted }) => accepted).length > 1) yield 'more than one post is the accepted answer';
   let before = -Infinity;
   for (const [at, { author, created_at: created, likes = [], reply_to: to }] of posts.entries()) {
     const name = `posts.${at}`;
     for (const member of [author, ...likes])
-      if (!known.member.has(keyOf(member))) yield `${name}: no member ${member} stands before it`;
-    if (to !== undefined && to > at) yield `${name}.reply_to is no post before it`;
+      if (!known.member.has(keyOf(member))) yield `${name}: there is no member ${member} on an earlier line`;
+    if (to !== undefined && to > at) yield `${name}.reply_to is not an earlier post`;
     yield* faultsOfTime(`${name}.created_at`, created, now);
     const time = Date.parse(created);
-    if (time < before) yield `${name}.created_at is earlier than that of the post before it`;
+    if (time < before) yield `${name}.created_at is earlier than that of the previous post`;
     before = time;
   }
 }

@@ -20,7 +20,8 @@ export async function* readLines(path: string): AsyncGenerator<TextLine> {
   for await (const bytes of linesOf(path)) {
     number++;
     const text = decoded(bytes);
-    if (text === undefined) throw new ConfigurationError(`${path}: line ${number} is not UTF-8; save the file as such`);
+    if (text === undefined)
+      throw new ConfigurationError(`${path}: line ${number} is not UTF-8; save the file as UTF-8`);
     if (text.trim() !== '') yield { number, text };
   }
 }
@@ -49,7 +50,7 @@ async function* linesOf(path: string): AsyncGenerator<Buffer> {
     parts.push(chunk.subarray(start));
     size += chunk.length - start;
     if (size > MAX_LINE_BYTES)
-      throw new ConfigurationError(`${path}: line ${number} has more than ${MAX_LINE_BYTES / 1024 / 1024} MiB`);
+      throw new ConfigurationError(`${path}: line ${number} is larger than ${MAX_LINE_BYTES / 1024 / 1024} MiB`);
   }
   yield Buffer.concat(parts);
 }

@@ -49,4 +49,4 @@ export default definePlugin({
 });
 
 const busy = (): HttpError =>
-  new HttpError(409, 'Another import runs on this forum at the moment; nothing was written. Wait until it is done');
+  new HttpError(409, 'Another import is running on this forum; nothing was written. Wait until it has finished');

@@ -10,10 +10,14 @@ export const keyOf = (key: Key): string => String(key);
 const Member = Type.Object({
   kind: Type.Literal('member'),
   id: Key,
-  username: Type.String({ pattern: '\\S', maxLength: 100, description: 'Made to fit where it may not be one here' }),
+  username: Type.String({
+    pattern: '\\S',
+    maxLength: 100,
+    description: 'Adapted if it is not allowed or not available here',
+  }),
   email: Type.String({ format: 'email', maxLength: 254 }),
   name: Type.Optional(
-    Type.String({ maxLength: 50, description: 'Display name; what one may not have here is left out' }),
+    Type.String({ maxLength: 50, description: 'Display name; whatever is not allowed here is left out' }),
   ),
   bio: Type.Optional(Type.String({ maxLength: 1_000 })),
   joined_at: Type.Optional(Time),
@@ -22,7 +26,9 @@ const Category = Type.Object({
   kind: Type.Literal('category'),
   id: Key,
   name: Type.String({ pattern: '\\S', maxLength: 80 }),
-  slug: Type.Optional(Type.String({ maxLength: 80, description: 'One that is here already is taken as it is' })),
+  slug: Type.Optional(
+    Type.String({ maxLength: 80, description: 'An existing category with this slug is used as it is' }),
+  ),
   description: Type.Optional(Type.String({ maxLength: 500 })),
   parent: Type.Optional(Key),
   view: Type.Optional(Type.Enum(['everyone', 'members', 'staff'])),
@@ -32,7 +38,7 @@ const Post = Type.Object({
   author: Key,
   content: Type.String({ pattern: '\\S', description: 'Markdown' }),
   created_at: Time,
-  reply_to: Type.Optional(Type.Integer({ minimum: 1, description: 'Place of the post that it answers, from 1' })),
+  reply_to: Type.Optional(Type.Integer({ minimum: 1, description: 'Position of the post that it replies to, from 1' })),
   likes: Type.Optional(Type.Array(Key, { maxItems: 10_000, description: 'Members who liked it' })),
   accepted: Type.Optional(Type.Boolean({ description: 'It is the accepted answer' })),
 });
@@ -45,7 +51,7 @@ const Discussion = Type.Object({
   views: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_000_000_000 })),
   pinned: Type.Optional(Type.Boolean()),
   locked: Type.Optional(Type.Boolean()),
-  posts: Type.Array(Post, { minItems: 1, description: 'In the order in which they were written' }),
+  posts: Type.Array(Post, { minItems: 1, description: 'In chronological order' }),
 });
 
 export type Member = Static<typeof Member>;

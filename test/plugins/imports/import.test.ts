@@ -77,7 +77,7 @@ describe('the command import', () => {
   test('imports members, categories and discussions, with all details of posts', async () => {
     expect(await bring(FILE)).toEqual([
       '3 members, 2 categories, 2 discussions with 4 posts',
-      '2 discussions with 4 posts are new here.',
+      'Imported 2 discussions with 4 posts.',
     ]);
     const [discussion, ...others] = (await forum.guest.get('/api/discussions')).body.discussions;
     expect(others).toEqual([]);
@@ -111,10 +111,10 @@ describe('the command import', () => {
   test('imports nothing twice, but does import what is new in the file', async () => {
     const later = { kind: 'discussion', id: 9, title: 'Later', category: 'boats', posts: [post('2', 'Well?', 9)] };
     expect((await bring(FILE)).at(-1)).toBe(
-      '0 discussions with 0 posts are new here; 2 discussions of these ids came before.',
+      'Imported 0 discussions with 0 posts; skipped 2 discussions imported before.',
     );
     expect((await bring([...FILE, later])).at(-1)).toBe(
-      '1 discussions with 1 posts are new here; 2 discussions of these ids came before.',
+      'Imported 1 discussions with 1 posts; skipped 2 discussions imported before.',
     );
     const { discussions } = (await forum.guest.get('/api/discussions?sort=newest')).body;
     expect(discussions.map(({ title }: { title: string }) => title)).toEqual(['Later', caulking.title]);
@@ -127,19 +127,19 @@ describe('the command import', () => {
     const path = join(folder, 'twice.jsonl');
     await writeFile(path, FILE.map((line) => JSON.stringify(line)).join('\n'));
     const started = [0, 1].map(() => runCommand(forum.app.app, ['import', path], console));
-    await expect(started[1]).rejects.toThrow('Another import runs on this forum at the moment; nothing was written');
+    await expect(started[1]).rejects.toThrow('Another import is running on this forum; nothing was written');
     await started[0];
     await expect(runCommand(forum.app.app, ['import', path], console)).resolves.toBeUndefined();
   });
 
   test.each([
-    ['line 1: is no JSON', '{"kind": "member"'],
+    ['line 1: is not valid JSON', '{"kind": "member"'],
     ['line 1: “kind” must be one of member, category, discussion', { kind: 'topic', id: 1 }],
     ['line 1: email is required', { kind: 'member', id: 9, username: 'ida' }],
-    ['line 1: e-mail is no field; did you mean "email"?', { ...MEMBERS[1], 'e-mail': 'ida@old.example' }],
-    ['line 1: no category 8 stands before it', { kind: 'category', id: 9, name: 'Sails', parent: 8 }],
+    ['line 1: e-mail is not a known field; did you mean "email"?', { ...MEMBERS[1], 'e-mail': 'ida@old.example' }],
+    ['line 1: there is no category 8 on an earlier line', { kind: 'category', id: 9, name: 'Sails', parent: 8 }],
     [
-      'line 2: Juergen@old.example is another member’s',
+      'line 2: Juergen@old.example is already used by another member',
       [MEMBERS[0]!, { ...MEMBERS[0], id: 8, email: 'Juergen@old.example' }],
     ],
   ])('refuses a file with the error “%s”', async (problem, lines) => {
@@ -148,12 +148,12 @@ describe('the command import', () => {
   });
 
   test.each([
-    ['there is a discussion 4711 before', {}],
-    ['posts.0: no member 99 stands before it', { id: 5, posts: [post(99, 'Who?', 1)] }],
-    ['no category sails stands before it', { id: 5, category: 'sails' }],
-    ['posts.0.reply_to is no post before it', { id: 5, posts: [post(1, 'Me', 1, { reply_to: 1 })] }],
+    ['there is already a discussion 4711 on an earlier line', {}],
+    ['posts.0: there is no member 99 on an earlier line', { id: 5, posts: [post(99, 'Who?', 1)] }],
+    ['there is no category sails on an earlier line', { id: 5, category: 'sails' }],
+    ['posts.0.reply_to is not an earlier post', { id: 5, posts: [post(1, 'Me', 1, { reply_to: 1 })] }],
     [
-      'posts.1.created_at is earlier than that of the post before it',
+      'posts.1.created_at is earlier than that of the previous post',
       { id: 5, posts: [post(1, 'b', 2), post(1, 'a', 1)] },
     ],
     [
@@ -161,7 +161,10 @@ describe('the command import', () => {
       { id: 5, posts: [{ ...post(1, 'Soon', 1), created_at: '2999-01-01T00:00:00Z' }] },
     ],
     ['posts.0.content must have at most 65536 bytes', { id: 5, posts: [post(1, 'x'.repeat(65_537), 1)] }],
-    ['posts: likees is no field; did you mean "likes"?', { id: 5, posts: [post(1, 'Well', 1, { likees: [1] })] }],
+    [
+      'posts: likees is not a known field; did you mean "likes"?',
+      { id: 5, posts: [post(1, 'Well', 1, { likees: [1] })] },
+    ],
     [
       'more than one post is the accepted answer',
       { id: 5, posts: [1, 2].map((day) => post(1, 'Yes', day, { accepted: true })) },
@@ -174,7 +177,7 @@ describe('the command import', () => {
   });
 
   test.each([
-    ['posts.0.content makes a page of more than 256 KiB', { posts: [post(1, '# a\n'.repeat(16_000), 1)] }],
+    ['posts.0.content renders to more than 256 KiB of HTML', { posts: [post(1, '# a\n'.repeat(16_000), 1)] }],
     ['posts.0.content is required', { posts: [post(1, '\u200B', 1)] }],
     ['title is required', { title: '\u2067' }],
     ['posts.0.created_at is before 1970', { posts: [{ ...post(1, 'x', 1), created_at: '1969-12-31T23:59:59Z' }] }],
@@ -186,17 +189,17 @@ describe('the command import', () => {
 
   test.each([
     [
-      'category a has the slug misc, too; give it another',
+      'category a has the slug misc as well; use a different one',
       { kind: 'category', id: 'a', name: 'Misc' },
       { kind: 'category', id: 'b', name: 'misc' },
     ],
     [
-      'its parent 7 is below another; there are two levels of categories',
+      'its parent 7 is a subcategory itself; there are only two levels of categories',
       ...CATEGORIES,
       { kind: 'category', id: 8, name: 'Nails', parent: 7 },
     ],
     [
-      'the category general is here already, for more to read than “staff”; give it another slug',
+      'the category general already exists and is visible to more people than “staff”; use a different slug',
       { kind: 'category', id: 1, name: 'General', view: 'staff' },
     ],
   ])('imports no category with the error “%s”', async (problem, ...lines) => {
@@ -261,7 +264,7 @@ describe('the command import', () => {
     const path = join(folder, 'encoded.jsonl');
     await writeFile(path, bytes);
     await expect(runCommand(forum.app.app, ['import', path], console)).rejects.toThrow(
-      'encoded.jsonl: line 1 is not UTF-8; save the file as such',
+      'encoded.jsonl: line 1 is not UTF-8; save the file as UTF-8',
     );
   });
 
@@ -317,7 +320,7 @@ test('the output of the SQL statements for Discourse can be imported', async () 
   await data.all(sql.raw('drop schema discourse cascade'));
   expect(await bring(lines)).toEqual([
     '2 members, 3 categories, 1 discussions with 3 posts',
-    '1 discussions with 3 posts are new here.',
+    'Imported 1 discussions with 3 posts.',
   ]);
   const { categories } = (await forum.as.mia.get('/api/categories')).body;
   const outer = categories.find(({ slug }: { slug: string }) => slug === 'outer');
