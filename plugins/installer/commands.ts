@@ -4,19 +4,19 @@ import { Installer } from 'parley-forum/plugins/installer';
 /** Installs without a browser. */
 export const install = defineCommand({
   name: 'install',
-  summary: 'Makes a forum of an empty database: an administrator, first categories, a name.',
+  summary: 'Installs a forum in an empty database: an administrator, the first categories, a name.',
   example: 'install --admin-username ada --admin-email ada@example.org --site-name "The slipway"',
   options: Type.Object({
-    'admin-username': Type.String({ description: 'The first administrator’s name' }),
+    'admin-username': Type.String({ description: 'Username of the first administrator' }),
     'admin-email': Type.String({ description: 'Their e-mail address' }),
     'admin-password': Type.Optional(
       Type.String({
         description:
-          'Their password: 10 characters or more, with upper and lower case, a digit and a sign; left out, it is asked for, and "-" reads it from standard input',
+          'Their password: at least 10 characters, with upper and lower case letters, a digit and a symbol; prompted for if omitted, and "-" reads it from standard input',
       }),
     ),
-    'site-name': Type.Optional(Type.String({ description: 'What the forum is called' })),
-    demo: Type.Boolean({ default: false, description: 'Add lifelike members, discussions and posts' }),
+    'site-name': Type.Optional(Type.String({ description: 'The forum’s name' })),
+    demo: Type.Boolean({ default: false, description: 'Add realistic members, discussions and posts' }),
   }),
   needs: { installer: Installer, environment: Environment },
   async run({ installer, environment }, options, console) {

@@ -76,7 +76,7 @@ export default definePlugin({
       api,
       configured,
       restartPage,
-      failed: (error) => plugin.log.error({ error }, 'an installation broke off'),
+      failed: (error) => plugin.log.error({ error }, 'an installation failed'),
     });
     const forms = new Forms({
       text,

@@ -97,9 +97,9 @@ export class InstallerService implements Installer {
 }
 
 export const busy = (): HttpError =>
-  new HttpError(409, 'Somebody else is installing this forum at the moment; wait until they are done');
+  new HttpError(409, 'Another installation of this forum is in progress; wait until it has finished');
 const NO_CONTENT =
-  'Nothing here has demo content to offer; put "demo" into config/forum.ts and switch it on, or install without --demo';
+  'No plugin provides demo content; add "demo" to config/forum.ts and enable it, or install without --demo';
 const TAKEN =
-  'There is a forum here already; nothing was changed. To begin anew, point DATA_DIR or DATABASE_URL at an empty place';
+  'A forum is already installed here; nothing was changed. To start over, point DATA_DIR or DATABASE_URL to an empty location';
 const taken = (): HttpError => new HttpError(409, TAKEN);

@@ -74,7 +74,7 @@ export class SetupService implements Setup {
 
   /** The site; set by `begin`. */
   get site(): Site {
-    if (!this.#site) throw new HttpError(409, 'This server was not started to be set up');
+    if (!this.#site) throw new HttpError(409, 'This server was not started in set-up mode');
     return this.#site;
   }
 
@@ -111,14 +111,14 @@ export class SetupService implements Setup {
 
 const invitation = (
   link: string,
-): string => `Nothing is installed here yet. Open this link in a browser to set the forum up:
+): string => `Nothing is installed here yet. Open this link in a browser to set up the forum:
 
   ${link}
 
-The first browser that sends a step of the form has the installation to itself; then the link is over, and a restart prints a new one.
+The first browser to submit a step claims the installation; the link then stops working, and a restart prints a new one.
 Without a browser: ${RUN} install --help`;
 
 const databaseMissing = (
   file: string,
 ): string => `${file} says that a forum was installed here, but there is none in the database.
-Look at DATABASE_URL and DATA_DIR. To begin anew, delete that file and start again, or: ${RUN} install --help`;
+Check DATABASE_URL and DATA_DIR. To start over, delete that file and restart, or: ${RUN} install --help`;

@@ -65,7 +65,7 @@ export function addRoutes(plugin: PluginHandle, deps: RoutesDeps): void {
     method: 'get',
     path: '/',
     can: 'public',
-    summary: 'The set-up link, and the step that is next.',
+    summary: 'The set-up link; redirects to the next step.',
     query: Type.Object({ token: Word(200) }),
     options: { open: true },
   })(({ req, res, query: { token }, actor: visit }) => {
@@ -80,18 +80,21 @@ export function addRoutes(plugin: PluginHandle, deps: RoutesDeps): void {
     method: 'get',
     path: '/style.css',
     can: 'public',
-    summary: 'How the installer looks.',
+    summary: 'The installer’s style sheet.',
     options: { always: true },
   })(() => ({ kind: 'style', text: style }));
-  plugin.route(surface, { method: 'get', path: '/progress', can: 'public', summary: 'How far the installation is.' })(
-    ({ actor }) => {
-      const { attempt } = setup;
-      if (!attempt) return redirect('/install');
-      return attempt.failure === undefined
-        ? progressPage(text, attempt.line, readyNotice(deps, actor!))
-        : failedPage(text, web.failure(messageOf(attempt.failure)));
-    },
-  );
+  plugin.route(surface, {
+    method: 'get',
+    path: '/progress',
+    can: 'public',
+    summary: 'The progress of the installation.',
+  })(({ actor }) => {
+    const { attempt } = setup;
+    if (!attempt) return redirect('/install');
+    return attempt.failure === undefined
+      ? progressPage(text, attempt.line, readyNotice(deps, actor!))
+      : failedPage(text, web.failure(messageOf(attempt.failure)));
+  });
   for (const step of STEPS) {
     plugin.route(surface, { method: 'get', path: `/${step}`, can: 'public', summary: `The step “${step}”.` })(
       ({ actor }) => {
@@ -126,7 +129,7 @@ export function addRoutes(plugin: PluginHandle, deps: RoutesDeps): void {
     method: 'post',
     path: '/administrator',
     can: 'public',
-    summary: 'The first administrator; installs.',
+    summary: 'The first administrator; starts the installation.',
     body: AdministratorForm,
     options: rerender('administrator', storeAdministrator),
   })(({ body, actor }) => install(deps, actor!, body));

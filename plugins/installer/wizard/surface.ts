@@ -57,9 +57,9 @@ export const installerSurface = defineSurface<
 >('installer', {
   prefix: '/install',
   options: {
-    open: '`true`: needs no set-up link.',
-    always: '`true`: is there after the installation too.',
-    rerender: 'Renders the form anew, with what was typed, when it was refused.',
+    open: '`true`: requires no set-up link.',
+    always: '`true`: available after the installation, too.',
+    rerender: 'Renders a refused form again with the submitted values.',
   },
 });
 
@@ -118,7 +118,7 @@ export class InstallerSurface implements SurfaceBehaviour<
     for (const [name, value] of protection.headers(DATA_POLICY)) res.setHeader(name, value);
     res.set({ ...HEADERS, 'X-Request-Id': http.requestId(req) });
     if (route?.options.always) return { actor: undefined };
-    if (setup.closed) throw new HttpError(403, 'There is a forum here already', { code: CLOSED });
+    if (setup.closed) throw new HttpError(403, 'A forum is already installed here', { code: CLOSED });
     const visit = visits.of(req);
     if (!visit && visits.claimed) throw linkUsed();
     if (!visit && route?.options.open !== true) throw linkNeeded();
@@ -130,7 +130,7 @@ export class InstallerSurface implements SurfaceBehaviour<
     if (req.method !== 'POST') return;
     const body = visit && ((await context.readBody()) as Readonly<Record<string, unknown>>);
     if (!visit || !isValidToken(visit, body?.['_csrf']))
-      throw new HttpError(403, 'The form’s token is missing or too old', { code: 'csrf_failed' });
+      throw new HttpError(403, 'The form’s token is missing or has expired', { code: 'csrf_failed' });
   }
 
   parseBody({ req }: Exchange<InstallerOptions>): Promise<unknown> {

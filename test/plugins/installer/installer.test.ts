@@ -48,7 +48,7 @@ describe('installing from the command line', () => {
         ['install', '--admin-username', 'eve', '--admin-email', 'eve@example.org', '--admin-password', PASSWORD],
         console,
       ),
-    ).rejects.toThrow('There is a forum here already; nothing was changed');
+    ).rejects.toThrow('A forum is already installed here; nothing was changed');
     expect(await site.app.service(Accounts).findByIdentifier('eve')).toBeUndefined();
   });
 

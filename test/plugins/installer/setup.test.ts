@@ -273,7 +273,7 @@ describe('installing in a browser', () => {
     );
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([303, 409]);
     expect(answers.find(({ status }) => status === 409)?.text).toContain(
-      'Somebody else is installing this forum at the moment',
+      'Another installation of this forum is in progress',
     );
     const made = await Promise.all(
       ['ada0', 'ada1'].map((name) => site.running.app!.service(Accounts).findByIdentifier(name)),
