@@ -73,9 +73,9 @@ export class LimitsService implements Limits {
     } catch (error) {
       this.#log.warn(
         { why: messageOf(error) },
-        'Redis does not count; buckets that fail closed refuse until it is back',
+        'Redis cannot count; buckets that fail closed refuse requests until it is available again',
       );
-      throw new HttpError(503, 'This cannot be allowed while attempts cannot be counted; try again soon', {
+      throw new HttpError(503, 'This is not possible while attempts cannot be counted; try again soon', {
         headers: { 'Retry-After': RETRY_AFTER },
         cause: error,
       });
