@@ -73,7 +73,7 @@ export function servePictures(
     path: '/:id',
     can: 'public',
     params: IdParams,
-    summary: 'The picture of a page that a card shows',
+    summary: 'The picture on the card of a linked page',
   })(async ({ params: { id } }) => {
     const bytes = await store.picture(id);
     if (!bytes) throw notFound('There is no such picture');

@@ -65,7 +65,7 @@ export default definePlugin({
     'link-previews.most': Type.Integer({
       default: 10_000,
       minimum: 10,
-      title: 'Previews at most',
+      title: 'Maximum number of previews',
       description:
         'Beyond this number, the oldest links lose their previews. A picture takes about 10 kB in the database.',
     }),

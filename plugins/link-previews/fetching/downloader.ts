@@ -37,7 +37,7 @@ export class Downloader {
   async page(url: URL, stop: AbortSignal): Promise<Page> {
     const { response, url: last } = await this.#get(url, 'text/html', stop);
     const type = response.headers['content-type'] ?? '';
-    if (!/^text\/html\b/i.test(type)) throw refused(response, `is no HTML but ${type || 'of no type'}`);
+    if (!/^text\/html\b/i.test(type)) throw refused(response, `returned ${type || 'no content type'} instead of HTML`);
     const { bytes } = await read(response, MAX_PAGE_BYTES);
     return { url: last, text: decoded(bytes, type) };
   }
@@ -45,7 +45,7 @@ export class Downloader {
   /** Accepts any response with the content type of an image. */
   async picture(url: URL, stop: AbortSignal): Promise<Uint8Array> {
     const { response } = await this.#get(url, 'image/webp,image/png,image/jpeg,image/gif', stop);
-    if (!/^image\//i.test(response.headers['content-type'] ?? '')) throw refused(response, 'is no picture');
+    if (!/^image\//i.test(response.headers['content-type'] ?? '')) throw refused(response, 'did not return a picture');
     const { bytes, whole } = await read(response, MAX_PICTURE_BYTES);
     if (!whole) throw new Error('The picture is too large');
     return bytes;
@@ -66,12 +66,13 @@ export class Downloader {
       const { statusCode = 0, headers: answered } = response;
       if (REDIRECTS.includes(statusCode) && answered.location !== undefined) {
         response.destroy();
-        if (redirects === MAX_REDIRECTS) throw new Error('There are too many redirects');
+        if (redirects === MAX_REDIRECTS) throw new Error('Too many redirects');
         url = new URL(answered.location, url);
         continue;
       }
-      if (statusCode !== 200) throw refused(response, `answered ${statusCode}`);
-      if ((answered['content-encoding'] ?? 'identity') !== 'identity') throw refused(response, 'is compressed');
+      if (statusCode !== 200) throw refused(response, `responded with ${statusCode}`);
+      if ((answered['content-encoding'] ?? 'identity') !== 'identity')
+        throw refused(response, 'returned a compressed response');
       return { response, url };
     }
   }
