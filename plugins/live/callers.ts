@@ -80,7 +80,7 @@ export class Callers {
       if (viewer?.id !== stream.viewer.id) return endStream(stream);
       Object.assign(stream, { viewer, stamp });
     } catch (error) {
-      log.warn({ error }, 'who reads a stream could not be made sure of; it is ended');
+      log.warn({ error }, 'the reader of a stream could not be authenticated; the stream is closed');
       stream.end(RETRY_DELAY);
     }
   }

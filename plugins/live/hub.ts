@@ -201,7 +201,7 @@ export class Hub {
     } catch (error) {
       this.#deps.log.warn(
         { error: messageOf(error) },
-        'what happened could not be told; readers are asked to look at everything again',
+        'events or signals could not be delivered; open streams are reset',
       );
       for (const stream of streams) this.#reset(stream, this.#position);
     }

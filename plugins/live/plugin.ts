@@ -69,13 +69,13 @@ export default definePlugin({
     plugin.extend(signals, {
       name: ENDED.name,
       description:
-        'The session or token of who reads is over: the stream ends with it. Without data; sent by the stream itself.',
+        'The reader’s session or token has ended: the stream closes after this. No data; sent by the stream itself.',
       visible: () => false,
     });
     plugin.extend(signals, {
       name: UPDATED.name,
       description:
-        'Pages are made of another theme, other plugins or other files by now. Without data; sent by the stream itself to pages that say their version.',
+        'The theme, plugins or files of which pages are built have changed. No data; sent by the stream itself to pages that pass their version.',
       visible: () => false,
     });
     const reauthenticateSoon = (id: string): void =>

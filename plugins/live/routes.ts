@@ -42,19 +42,22 @@ export function addRoutes(
   plugin.route(api, {
     method: 'get',
     path: '/live',
-    summary: 'What happens, as it happens, as server-sent events',
+    summary: 'Events and signals as they happen, as server-sent events',
     can: 'public',
     query: Type.Object({
       discussion_id: Type.Optional(Id),
       events: Type.Optional(EventNames),
       after: Type.Optional(After),
       version: Type.Optional(
-        Type.String({ maxLength: 40, description: 'Of the page that listens: `site.updated` tells of another one' }),
+        Type.String({
+          maxLength: 40,
+          description: 'Of the listening page: `site.updated` is sent when a different one is served',
+        }),
       ),
       viewer: Type.Optional(
         Type.String({
           maxLength: 36,
-          description: 'Id of the member whose page listens: nobody else is told anything but `session.ended`',
+          description: 'Id of the member whose page listens: any other caller receives only `session.ended`',
         }),
       ),
     }),
@@ -67,7 +70,7 @@ export function addRoutes(
     if (query.discussion_id !== undefined && discussion === undefined) throw notFound('There is no such discussion');
     const caller = shareKey(actor, limits.ipKey(http.ip(req)));
     if (hub.count(caller) >= maxStreams())
-      throw new HttpError(429, 'You have many streams open; close one first', { headers: { 'Retry-After': '60' } });
+      throw new HttpError(429, 'You have too many streams open; close one first', { headers: { 'Retry-After': '60' } });
     res.writeHead(200, HEADERS);
     // If the client disconnected in the meantime, no stream may join: a closed response emits no further events.
     if (req.method === 'HEAD' || res.closed || http.closing.aborted || plugin.signal.aborted) return void res.end();

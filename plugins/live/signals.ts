@@ -44,7 +44,7 @@ export class Signals implements Live {
     if (!found)
       plugin.log.warn(
         { signal: name },
-        'a signal was sent that no plugin has added to the list "live.signals"; nobody is told',
+        'a signal that no plugin has added to the list "live.signals" was sent; it is not delivered',
       );
     return (
       found !== undefined &&
