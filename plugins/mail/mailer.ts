@@ -31,7 +31,7 @@ export class Mailer {
       await transport.deliver(id, this.#compose(id, message));
     } catch (error) {
       if (!(error instanceof MessageRejected)) throw error;
-      log.warn({ mail: id, code: error.code }, 'a mail was given up: the server will not take it');
+      log.warn({ mail: id, code: error.code }, 'a mail was not delivered: the mail server rejected it permanently');
       return messages.close(id, error.code);
     }
     await messages.close(id);

@@ -12,7 +12,7 @@ export interface Transport {
 export class MessageRejected extends Error {
   readonly code: number;
   constructor(code: number) {
-    super(`the mail server refused the mail for good (${code})`);
+    super(`the mail server rejected the mail permanently (${code})`);
     this.code = code;
   }
 }
@@ -67,7 +67,7 @@ function failureOf({ code = 'unknown', responseCode, command }: Failure): Error 
   if (responseCode !== undefined && responseCode >= 500 && aboutTheMail) return new MessageRejected(responseCode);
   return new Error(
     responseCode
-      ? `the mail server refused for now (${responseCode})`
+      ? `the mail server refused delivery for now (${responseCode})`
       : `the mail server could not be reached (${code})`,
   );
 }

@@ -116,7 +116,7 @@ describe('with a server', () => {
     await vi.waitFor(
       async () =>
         expect(await data.all(sql`select error from job where listener = 'mail/job:deliver'`)).toEqual([
-          { error: 'the mail server refused for now (450)' },
+          { error: 'the mail server refused delivery for now (450)' },
         ]),
       TIMEOUT,
     );
@@ -142,7 +142,7 @@ describe('with a server', () => {
     await vi.waitFor(
       async () =>
         expect(await data.all(sql`select error from job where listener = 'mail/job:deliver'`)).toEqual([
-          { error: 'the mail server refused for now (553)' },
+          { error: 'the mail server refused delivery for now (553)' },
         ]),
       TIMEOUT,
     );
