@@ -27,7 +27,7 @@ export default definePlugin({
     'markdown.rate_limit': Type.Integer({
       default: 60,
       minimum: 1,
-      title: 'Previews a minute',
+      title: 'Previews per minute',
       description: 'Per member, or per address for guests.',
     }),
   }),
@@ -62,8 +62,7 @@ export default definePlugin({
     plugin.route(api, {
       method: 'post',
       path: '/markdown/parse',
-      summary:
-        'Renders Markdown as it would be shown in a post; at most 64 KiB, and 8 KiB and one at a time per address for guests.',
+      summary: 'Renders Markdown as in a post; at most 64 KiB, for guests 8 KiB and one at a time per IP address.',
       body: Type.Object({ content: Type.String() }),
       result: Type.Object({ html: Type.String() }),
       can: 'public',

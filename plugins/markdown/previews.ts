@@ -19,11 +19,11 @@ export class GuestPreviews {
    */
   async run(key: string, preview: () => Promise<string>): Promise<string> {
     if (this.#running.has(key))
-      throw new HttpError(429, 'Guests have one preview at a time; wait for the last one', {
+      throw new HttpError(429, 'Guests can have only one preview at a time; wait for the previous one', {
         headers: { 'Retry-After': '1' },
       });
     if (this.#running.size >= MAX_CONCURRENT)
-      throw new HttpError(503, 'Too many guests preview texts at once; try again soon, or log in', {
+      throw new HttpError(503, 'Too many guests are previewing texts at once; try again soon, or log in', {
         headers: { 'Retry-After': '2' },
       });
     this.#running.add(key);

@@ -17,7 +17,7 @@ const CLOCK_FACTOR = 10;
 const LOOK_AGAIN = 10;
 
 const tooSlow = (): InvalidInput =>
-  new InvalidInput([{ field: 'content', message: 'is too intricate to be shown; simplify it' }]);
+  new InvalidInput([{ field: 'content', message: 'is too complex to render; simplify it' }]);
 const interrupted = (): HttpError =>
   new HttpError(503, 'Rendering was interrupted; try again', { headers: { 'Retry-After': '1' } });
 

@@ -51,7 +51,7 @@ const HIDDEN = /\|\|[^]*?\|\||^ {0,3}:{3,}[ \t]*spoiler[^]*/gm;
 /** Throws 400 if the HTML has more than `maxBytes` bytes. */
 function limitHtml(html: string, maxBytes: number): string {
   if (Buffer.byteLength(html) <= maxBytes) return html;
-  const message = `makes a page of more than ${MAX_HTML_BYTES / 1024} KiB; shorten it, or split it into several posts: tables, links and pictures, headings and lists of one word take most`;
+  const message = `renders to more than ${MAX_HTML_BYTES / 1024} KiB of HTML; shorten it, or split it into several posts: tables, links, pictures, headings and lists of single words take up the most space`;
   throw new InvalidInput([{ field: 'content', message }]);
 }
 

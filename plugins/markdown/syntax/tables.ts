@@ -37,7 +37,7 @@ function boundCells(markdown: InstanceType<typeof MarkdownIt>, maxCells: number)
     const fits = stop >= start + 2 && table(state, start, Math.min(end, stop), false);
     if (!fits || (state.line === stop && stop < end && !state.isEmpty(stop))) {
       throw new RangeError(
-        `has tables of more than ${maxCells.toLocaleString('en')} cells; every row counts as wide as its table`,
+        `has tables with more than ${maxCells.toLocaleString('en')} cells; every row counts with all columns of its table`,
       );
     }
     state.env['cells'] = left - (state.line - start - 1) * columns;

@@ -89,7 +89,7 @@ describe('POST /api/markdown/parse', () => {
     ]);
     expect([slow.status, slow.body.details]).toEqual([
       400,
-      [{ field: 'content', message: 'is too intricate to be shown; simplify it' }],
+      [{ field: 'content', message: 'is too complex to render; simplify it' }],
     ]);
     expect(others.map(({ status }) => status)).toEqual([200, 200, 400, 200]);
   });

@@ -263,7 +263,7 @@ describe('rendering', () => {
       expect(Buffer.byteLength(source)).toBeLessThanOrEqual(64 * 1024);
       await expect(render(source)).rejects.toMatchObject({
         status: 400,
-        details: [{ field: 'content', message: expect.stringMatching(/10,000 cells|256 KiB|too intricate/) }],
+        details: [{ field: 'content', message: expect.stringMatching(/10,000 cells|256 KiB|too complex/) }],
       });
     },
   );
