@@ -21,7 +21,7 @@ export function addCards({ plugin, accounts, clock, web, newFor }: CardDeps): vo
     path: '/u/:username/card',
     can: 'public',
     params: Type.Object({ username: Type.String({ maxLength: 100 }) }),
-    summary: 'Who a member is, in short.',
+    summary: 'The card of a member.',
     load: async ({ actor, params }) => {
       const username = params.username.toLowerCase();
       const id = (await accounts.idsByUsername([username])).get(username);

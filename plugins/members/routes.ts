@@ -20,16 +20,16 @@ export function addRoutes({ plugin, settings, accounts, directory }: RouteDeps):
     method: 'get',
     path: '/members',
     can: seeMembers,
-    summary: 'All members, in one of several orders',
+    summary: 'All members, in the requested order',
     query: Type.Object({
       sort: Type.Optional(
         Type.Enum([...SORTS], {
           description:
-            'newest by default; last_seen leaves out who hides it; posts, without name, counts what the caller may read',
+            'newest by default; last_seen leaves out members who hide it; posts, without name, counts what the caller may read',
         }),
       ),
       name: Type.Optional(
-        Type.String({ pattern: '\\S', maxLength: MAX_NAME, description: 'Only names that begin with it' }),
+        Type.String({ pattern: '\\S', maxLength: MAX_NAME, description: 'Only names that start with it' }),
       ),
       ...Paging,
     }),
