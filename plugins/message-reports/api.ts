@@ -8,7 +8,7 @@ export const ReportedMessage = Type.Object({
   author: nullable(Author),
   content: Type.String(),
   html: Type.String(),
-  is_deleted: Type.Boolean({ description: 'Its author has erased it with their account; it has no text any more' }),
+  is_deleted: Type.Boolean({ description: 'Its author erased it with their account; its text is empty' }),
   created_at: Time,
 });
 export type ReportedMessage = Static<typeof ReportedMessage>;

@@ -86,7 +86,7 @@ export class ReportWriter {
     });
     const row = made ?? (await this.#one(open));
     if (!row)
-      throw new HttpError(409, 'Your report of this message has just been handled; report it again if you must');
+      throw new HttpError(409, 'Your report of this message has just been handled; report it again if necessary');
     return row;
   }
 

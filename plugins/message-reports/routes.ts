@@ -24,7 +24,7 @@ export function messageReportRoutes({ plugin, settings, reader, writer }: Routes
     can: report,
     status: 201,
     summary:
-      'Report a private message that somebody else wrote to the caller; moderators get a copy of it and of nothing else. While one’s report of it is open, that one is answered',
+      'Report a private message that another member wrote to the caller; moderators get a copy of that message only. While the caller has an open report of it, that report is returned',
     result,
     body: Type.Object({ message_id: Id, reason: Type.Enum([...REASONS]), note: Type.Optional(Note) }),
   })(async ({ actor, body: { message_id: messageId, reason, note } }) => {
@@ -36,7 +36,7 @@ export function messageReportRoutes({ plugin, settings, reader, writer }: Routes
     method: 'get',
     path: '/message-reports',
     can: handleReports,
-    summary: 'Reports of private messages, but not of the caller’s own, the newest first',
+    summary: 'Reports of private messages, newest first, without those of the caller’s own messages',
     query: Type.Object({ ...Paging, status: Type.Optional(Type.Enum([...STATUSES])) }),
     result: listOf('reports', MessageReportRecord),
   })(async ({ actor, query: { limit, ...query } }) => {
@@ -48,7 +48,7 @@ export function messageReportRoutes({ plugin, settings, reader, writer }: Routes
     method: 'put',
     path: '/message-reports/:id',
     can: handleReports,
-    summary: 'Say that a report is dealt with, and with it all open reports of its message',
+    summary: 'Resolve or dismiss a report, along with all open reports of its message',
     params: IdParams,
     result,
     body: Type.Object({ status: Type.Enum([...OUTCOMES]), note: Type.Optional(Note) }),
