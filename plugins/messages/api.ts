@@ -10,8 +10,10 @@ export const MAX_SUBJECT = 200;
 /** A conversation as seen by one of its participants. */
 export const ConversationRecord = Type.Object({
   id: Type.String(),
-  subject: Type.String({ description: 'Empty where who began it has erased it with their account' }),
-  participants: Type.Array(Author, { description: 'Who is in it now, the caller too; whoever has left is not' }),
+  subject: Type.String({ description: 'Empty if the member who started it erased it with their account' }),
+  participants: Type.Array(Author, {
+    description: 'Current participants, including the caller but not members who have left',
+  }),
   message_count: Type.Integer(),
   unread_count: Type.Integer({ description: 'Messages that the caller has not read' }),
   is_muted: Type.Boolean({ description: 'The caller is not notified of it' }),
@@ -30,12 +32,12 @@ export type ConversationRecord = Static<typeof ConversationRecord>;
 export const MessageRecord = Type.Object({
   id: Type.String(),
   conversation_id: Type.String(),
-  number: Type.Integer({ description: 'Its place in the conversation, from 1' }),
+  number: Type.Integer({ description: 'Its position in the conversation, from 1' }),
   author: nullable(Author),
   content: Type.String(),
   html: Type.String(),
   is_deleted: Type.Boolean({
-    description: 'Who wrote it has removed it, or erased their account; it has no text any more',
+    description: 'Its author removed it or erased their account; its text is empty',
   }),
   created_at: Time,
   edited_at: nullable(Time),
@@ -51,7 +53,7 @@ export const Messages = defineToken<Messages>('Messages');
 
 export const messageActions = defineSlot<Pick<MessageRecord, 'id' | 'number' | 'author' | 'is_deleted'>>(
   'message.actions',
-  'Below each message of a conversation: small buttons for what its reader can do with it.',
+  'Below each message of a conversation: small buttons for the viewer’s actions on it.',
 );
 
 /** A message was sent. Raised in the transaction that stores it, without any of its content. */

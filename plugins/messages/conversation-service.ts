@@ -118,10 +118,7 @@ export class ConversationService {
       await drafts?.sent(viewer.id, [editKey(id)], checked.content);
       if (before.content === checked.content) return before;
       if (seen !== undefined && seen !== versionOf(before))
-        throw new HttpError(
-          409,
-          'This message was changed meanwhile. Save once more to put your text in place of that.',
-        );
+        throw new HttpError(409, 'This message was changed meanwhile. Save again to replace it with your text.');
       const message = await store.edit(id, text);
       await this.#changed(message, participants);
       return message;
@@ -206,7 +203,7 @@ export class ConversationService {
     const others = participantIds.filter((id) => id !== viewer.id);
     if (others.length === 0) throw left();
     if ((await this.#deps.rules.ignoring(viewer, others)).size === others.length)
-      throw new HttpError(403, 'Nobody in this conversation takes messages from you');
+      throw new HttpError(403, 'No one in this conversation accepts messages from you');
   }
 
   /** Clears the viewer's notification of the conversation, and updates their unread count. */
@@ -230,13 +227,13 @@ export class ConversationService {
     given.delete(viewer.username?.toLowerCase() ?? '');
     const most = plugin.settings['messages.most_participants'] - 1;
     if (given.size === 0) throw wrong('must name another member');
-    if (given.size > most) throw wrong(`may name ${most} members at most`);
+    if (given.size > most) throw wrong(`may name at most ${most} members`);
     const ids = await accounts.idsByUsername([...given.keys()]);
     const unknown = [...given].find(([key]) => !ids.has(key));
-    if (unknown) throw wrong(`names no member: ${unknown[1]}`);
+    if (unknown) throw wrong(`names an unknown member: ${unknown[1]}`);
     const refusing = await rules.refusing(viewer, [...ids.values()]);
     const closed = [...given].find(([key]) => refusing.has(ids.get(key)!));
-    if (closed) throw wrong(`names somebody who takes no messages from you: ${closed[1]}`);
+    if (closed) throw wrong(`names a member who accepts no messages from you: ${closed[1]}`);
     return [...ids.values()];
   }
 
@@ -248,7 +245,7 @@ export class ConversationService {
     assertAllowed(allowance, (seconds) =>
       bucket === MESSAGES
         ? `You have written many messages; wait ${seconds} s before the next`
-        : `You have begun many conversations; wait ${seconds} s before the next`,
+        : `You have started many conversations; wait ${seconds} s before the next`,
     );
   }
 }
@@ -257,4 +254,4 @@ export class ConversationService {
 export const versionOf = ({ createdAt, editedAt }: Pick<Message, 'createdAt' | 'editedAt'>): string =>
   (editedAt ?? createdAt).toISOString();
 
-const left = (): HttpError => new HttpError(409, 'Nobody else is in this conversation any more');
+const left = (): HttpError => new HttpError(409, 'No one else is in this conversation any more');

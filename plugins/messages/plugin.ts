@@ -63,8 +63,8 @@ export default definePlugin({
       default: 20_000,
       minimum: 100,
       maximum: 60_000,
-      title: 'Characters of a message',
-      description: 'How long one may be.',
+      title: 'Characters per message',
+      description: 'Maximum length of one message.',
     }),
     'messages.rate_limit': Type.Integer({
       default: 30,
@@ -116,7 +116,7 @@ export default definePlugin({
     plugin.extend(signals, {
       name: SIGNAL,
       description:
-        'The viewer has another number of unread conversations, `count`, or a message that is new (`is_new`), edited or removed: `conversation_id` and `number`. Never a word of it.',
+        'The viewer’s number of unread conversations (`count`) changed, or a message is new (`is_new`), edited or removed: `conversation_id` and `number`. Never contains its text.',
       visible: (_change, viewer) => !isGuest(viewer),
     });
     plugin.on(

@@ -47,10 +47,10 @@ export function conversationRoutes({ plugin, settings, conversations, store, ...
     method: 'get',
     path: '/conversations',
     can: 'member',
-    summary: 'Private conversations of the caller, those with the newest messages first',
+    summary: 'The caller’s private conversations, those with the newest messages first',
     query: Type.Object({
       ...Paging,
-      unread: Type.Optional(Type.Boolean({ description: 'Only those with messages that were not read yet' })),
+      unread: Type.Optional(Type.Boolean({ description: 'Only those with unread messages' })),
     }),
     result: listOf('conversations', ConversationRecord),
   })(async ({ actor, query: { limit, offset, cursor, unread } }) => {
@@ -62,7 +62,7 @@ export function conversationRoutes({ plugin, settings, conversations, store, ...
     method: 'get',
     path: '/conversations/count',
     can: 'member',
-    summary: 'How many conversations have something that the caller has not read, without muted ones',
+    summary: 'Number of conversations with messages that the caller has not read, without muted ones',
     result: Type.Object({ count: Type.Integer() }),
   })(async ({ actor }) => ({ count: await conversations.unread(actor) }));
 
@@ -72,12 +72,12 @@ export function conversationRoutes({ plugin, settings, conversations, store, ...
     status: 201,
     can: sendMessages,
     options: { longText: true, location: ({ conversation }) => `/api/conversations/${conversation.id}` },
-    summary: 'Begin a private conversation',
+    summary: 'Start a private conversation',
     body: Type.Object({
       to: Type.Array(Type.String({ maxLength: 100 }), {
         minItems: 1,
         maxItems: MOST_NAMES,
-        description: 'Usernames of the others in it',
+        description: 'Usernames of the other participants',
       }),
       subject: Type.String(),
       content: Content,
@@ -93,7 +93,7 @@ export function conversationRoutes({ plugin, settings, conversations, store, ...
     ...one,
     method: 'get',
     path: '/conversations/:id',
-    summary: 'A private conversation of the caller',
+    summary: 'One of the caller’s private conversations',
     result: Type.Object({ conversation: ConversationRecord }),
   })(async ({ target }) => ({ conversation: await conversationOf(target) }));
 
@@ -101,7 +101,7 @@ export function conversationRoutes({ plugin, settings, conversations, store, ...
     ...one,
     method: 'put',
     path: '/conversations/:id',
-    summary: 'Mute a conversation for the caller, or end that',
+    summary: 'Mute or unmute a conversation for the caller',
     body: Type.Object({ is_muted: Type.Boolean() }),
     result: Type.Object({ conversation: ConversationRecord }),
   })(async ({ actor, target, body: { is_muted: isMuted } }) => {
@@ -113,7 +113,7 @@ export function conversationRoutes({ plugin, settings, conversations, store, ...
     ...one,
     method: 'delete',
     path: '/conversations/:id',
-    summary: 'Leave a conversation for good; with the last one in it, it is gone',
+    summary: 'Leave a conversation permanently; when the last participant leaves, it is deleted',
     result: Type.Object({}),
   })(async ({ actor, target }) => {
     await conversations.leave(target, actor);
@@ -124,10 +124,10 @@ export function conversationRoutes({ plugin, settings, conversations, store, ...
     ...one,
     method: 'get',
     path: '/conversations/:id/messages',
-    summary: 'Messages of a conversation, the oldest first; reading them marks nothing read',
+    summary: 'Messages of a conversation, oldest first; does not mark them as read',
     query: Type.Object({
       ...Paging,
-      order: Type.Optional(Type.Enum(['asc', 'desc'], { description: '`desc`: the newest first' })),
+      order: Type.Optional(Type.Enum(['asc', 'desc'], { description: '`desc`: newest first' })),
     }),
     result: listOf('messages', MessageRecord),
   })(async ({ target, query: { limit, offset, cursor, order = 'asc' } }) => {
@@ -145,7 +145,7 @@ export function conversationRoutes({ plugin, settings, conversations, store, ...
     status: 201,
     can: sendMessages,
     options: { longText: true, location: ({ message }) => `/api/messages/${message.id}` },
-    summary: 'Write to a conversation',
+    summary: 'Send a message to a conversation',
     body: Type.Object({ content: Content }),
     result: Type.Object({ message: MessageRecord }),
   })(async ({ actor, target, body: { content } }) => ({
@@ -156,10 +156,10 @@ export function conversationRoutes({ plugin, settings, conversations, store, ...
     ...one,
     method: 'post',
     path: '/conversations/:id/read',
-    summary: 'Mark the messages of a conversation read: all, or those up to a number',
+    summary: 'Mark the messages of a conversation as read: all, or those up to a number',
     body: Type.Object({ number: Type.Optional(Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 })) }),
     result: Type.Object({
-      count: Type.Integer({ description: 'Unread conversations of the caller, as they are now' }),
+      count: Type.Integer({ description: 'Number of the caller’s unread conversations afterwards' }),
     }),
   })(async ({ actor, target, body: { number = target.lastNumber } }) => {
     await conversations.read(target, actor, number);

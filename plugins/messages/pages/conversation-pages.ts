@@ -75,7 +75,7 @@ export function conversationPages(deps: PageDeps): void {
   const markRead = (conversation: Conversation, viewer: Member, number: number): Promise<void> =>
     conversations
       .read(conversation, viewer, number)
-      .catch((error: unknown) => plugin.log.warn({ error }, 'the messages that a page shows stay unread'));
+      .catch((error: unknown) => plugin.log.warn({ error }, 'the messages on a page could not be marked as read'));
 
   const page = async (
     conversation: Conversation,

@@ -309,7 +309,10 @@ describe('permission to write', () => {
     await closed('bob', false);
     expect(await page('bob', '/settings/messages')).not.toMatch(/name="open" value="true" checked/);
     const refused = await begin('ada', ['mia', 'Bob'], 'No');
-    expect([refused.status, refused.body.error]).toEqual([400, expect.stringContaining('takes no messages from you')]);
+    expect([refused.status, refused.body.error]).toEqual([
+      400,
+      expect.stringContaining('accepts no messages from you'),
+    ]);
     expect(await page('ada', '/u/bob')).not.toContain('/messages/new?to=bob');
     const { id } = (await begun('mia', ['bob'], 'Yes')).conversation;
     expectStatus(await reply('bob', id, 'I hear you'), 201);
@@ -434,7 +437,7 @@ describe('the pages', () => {
     expect(preview.text).toContain('data-draft="message-new-bob"');
     const wrong = await forum.as.ada.submit('/messages/new', { to: '@zoe', subject: 'Typed', content: 'Not lost' });
     expect(wrong.status).toBe(400);
-    for (const typed of ['@zoe', 'value="Typed"', 'Not lost', 'names no member: zoe'])
+    for (const typed of ['@zoe', 'value="Typed"', 'Not lost', 'names an unknown member: zoe'])
       expect(wrong.text).toContain(typed);
     const sent = await forum.as.ada.submit('/messages/new', {
       to: '@bob, mia',
