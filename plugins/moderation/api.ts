@@ -71,5 +71,5 @@ export const sanctionMembers = definePermission('moderation.restrain', {
 
 export const moderatedMember = defineSlot<Author>(
   'moderation.member',
-  'On the moderators’ page of a member, above what was done before: panels.',
+  'On the moderators’ page about a member, above the earlier actions: panels.',
 );

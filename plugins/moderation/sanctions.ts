@@ -49,7 +49,7 @@ export class Sanctions {
     const until = new Date(clock.now() + days * DAY);
     return this.#act('member.suspended', userId, { reason, until }, viewer, async (account) => {
       if (this.banned(account))
-        throw new HttpError(409, `${account.username} is banned, which goes further than a suspension`);
+        throw new HttpError(409, `${account.username} is banned, which goes beyond a suspension`);
       await access.suspend({ userId, until, reason: reason.trim() });
     });
   }
@@ -57,7 +57,7 @@ export class Sanctions {
   release(userId: string, reason: string, viewer: Viewer): Promise<void> {
     const { access } = this.#deps;
     return this.#act('member.released', userId, { reason }, viewer, async ({ username }) => {
-      if (!access.suspension(userId)) throw new HttpError(409, `${username} is not suspended any more`);
+      if (!access.suspension(userId)) throw new HttpError(409, `${username} is no longer suspended`);
       await access.release(userId);
     });
   }
@@ -66,7 +66,7 @@ export class Sanctions {
   ban(userId: string, reason: string, viewer: Viewer): Promise<void> {
     const { data, access, accounts } = this.#deps;
     return this.#act('member.banned', userId, { reason }, viewer, async (account) => {
-      if (this.banned(account)) throw new HttpError(409, `${account.username} is banned already`);
+      if (this.banned(account)) throw new HttpError(409, `${account.username} is already banned`);
       await data.all(sql`insert into moderation_ban (user_id, group_id) values (${userId}, ${account.groupId})
         on conflict (user_id) do update set group_id = excluded.group_id`);
       await access.release(userId);
@@ -78,7 +78,7 @@ export class Sanctions {
   unban(userId: string, reason: string, viewer: Viewer): Promise<void> {
     const { data, access, accounts } = this.#deps;
     return this.#act('member.unbanned', userId, { reason }, viewer, async (account) => {
-      if (!this.banned(account)) throw new HttpError(409, `${account.username} is not banned any more`);
+      if (!this.banned(account)) throw new HttpError(409, `${account.username} is no longer banned`);
       const before = await data.one(
         sql<{ groupId: string }>`delete from moderation_ban where user_id = ${userId} returning group_id as "groupId"`,
       );
@@ -103,7 +103,7 @@ export class Sanctions {
     await data.transaction(async () => {
       const account = await accounts.find(userId);
       if (!account) throw notFound('There is no such member');
-      if (viewer.id === userId) throw new HttpError(403, 'Somebody else has to judge you');
+      if (viewer.id === userId) throw new HttpError(403, 'You can’t moderate yourself');
       if (!this.outranks(viewer, account)) throw notBelow(account);
       await work(account);
       const now = clock.now();

@@ -101,7 +101,7 @@ export function logPages({ plugin, clock, accounts, protection, log }: LogPagesD
     method: 'post',
     path: `${LOG}/export`,
     can: openModeration,
-    summary: 'The moderation log as a file of comma-separated values.',
+    summary: 'The moderation log as a CSV file.',
     body: Filters,
   })(async ({ actor: viewer, res, body }) => {
     const filters = await filtersOf(trimmed(body));

@@ -109,7 +109,7 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
     viewer: Viewer,
   ): Promise<void> => {
     if (action !== 'suspend') return sanctions[action](id, reason, viewer);
-    if (days === undefined) throw new HttpError(400, 'Say for how many days');
+    if (days === undefined) throw new HttpError(400, 'Enter the number of days');
     return sanctions.suspend(id, { days, reason }, viewer);
   };
   for (const action of ACTIONS) {

@@ -99,7 +99,7 @@ describe('a pattern, which few can read', () => {
 describe('a failure', () => {
   it('with values is translated with them', () => {
     expect(failures.say('de', 'must NOT have more than 20 characters')).toBe('darf höchstens 20 Zeichen haben');
-    expect(failures.say('de', 'ada is not banned any more')).toBe('ada ist nicht mehr ausgeschlossen');
+    expect(failures.say('de', 'ada is no longer banned')).toBe('ada ist nicht mehr ausgeschlossen');
   });
 
   it('that several translations fit is said by the one that names most of it', () => {
