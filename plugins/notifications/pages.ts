@@ -151,7 +151,7 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reader, web
       const number = /^\/d\/(\d+)/.exec(path)?.[1];
       if (isGuest(viewer) || number === undefined) return;
       opened(number, viewer).catch((error: unknown) =>
-        plugin.log.warn({ error }, 'the notifications of an opened discussion stay unread'),
+        plugin.log.warn({ error }, 'the notifications of an opened discussion could not be marked as read'),
       );
     },
   });

@@ -147,7 +147,7 @@ export default definePlugin({
     plugin.on(postUpdated, ({ post }) => projection.unmarkDeleted([`post:${post.id}`]), { awaited: true });
     plugin.extend(signals, {
       name: 'notifications',
-      description: 'The viewer has another number of unread notifications: `count`.',
+      description: 'The viewer’s number of unread notifications changed: `count`.',
       visible: (_count, viewer) => !isGuest(viewer),
     });
     plugin.on(

@@ -21,11 +21,11 @@ export function addRoutes(
     ...own,
     method: 'get',
     path: '/notifications',
-    summary: 'Notifications of the caller, newest first',
+    summary: 'The caller’s notifications, newest first',
     cacheTags: readTags,
     query: Type.Object({
       ...Paging,
-      unread: Type.Optional(Type.Boolean({ description: 'Only those that were not read yet' })),
+      unread: Type.Optional(Type.Boolean({ description: 'Only unread ones' })),
       type: Type.Optional(Type.String({ maxLength: 64, description: 'Only those of this `type`' })),
     }),
     result: listOf('notifications', NotificationRecord),
@@ -42,7 +42,7 @@ export function addRoutes(
     ...own,
     method: 'get',
     path: '/notifications/count',
-    summary: 'How many the caller has not read',
+    summary: 'Number of the caller’s unread notifications',
     cacheTags: readTags,
     result: Type.Object({ count: Type.Integer() }),
   })(async ({ actor }) => ({ count: await reader.unread(actor) }));
@@ -51,7 +51,7 @@ export function addRoutes(
     ...own,
     method: 'post',
     path: '/notifications/mark-read',
-    summary: 'Mark notifications read: all, or those that are named',
+    summary: 'Mark notifications as read: all, or only those given',
     body: Type.Object({ id: Type.Optional(Id), ids: Type.Optional(Type.Array(Id, { maxItems: 1_000 })) }),
     result: Type.Object({ count: Type.Integer() }),
   })(async ({ actor, body: { id, ids } }) => {
