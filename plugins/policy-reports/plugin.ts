@@ -35,7 +35,7 @@ export default definePlugin({
       method: 'post',
       path: '/',
       can: 'public',
-      summary: 'What a browser refused to load or run on a page',
+      summary: 'Receives a browser’s report of what it refused to load or run on a page',
     })(async ({ req }) => counts.add(await ReportSurface.read(req, protection)));
     plugin.extend(reportPaths, reportSurface.prefix);
     plugin.job('forget', { schema: Type.Object({}), cron: '33 3 * * *', run: () => counts.deleteOld(RETENTION_DAYS) });
