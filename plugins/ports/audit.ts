@@ -32,7 +32,7 @@ export interface AuditRule<P = any> {
 }
 export const auditRules = defineExtensionPoint<AuditRule>(
   'audit.rules',
-  'Which entry of the audit log an action leaves, if any; added by the plugin that owns the hook.',
+  'Which audit log entry an action creates, if any; added by the plugin that owns the hook.',
 );
 
 /** Creates a rule whose payload is typed by its hook and whose entries are limited to the listed actions. */

@@ -24,7 +24,7 @@ export interface DraftForms {
 }
 export const draftForms = defineExtensionPoint<DraftForms>(
   'drafts.forms',
-  'Forms besides those of discussions and posts whose drafts are kept on the server, for their writers alone.',
+  'Forms, besides those of discussions and posts, whose drafts are saved on the server, visible only to their authors.',
 );
 
 /** Drafts of what members are writing. */

@@ -24,5 +24,5 @@ export interface EventRule<P = any> {
 }
 export const eventRules = defineExtensionPoint<EventRule>(
   'events.rules',
-  'Who may receive a public action from event log, live stream and webhooks; added by the plugin that owns the hook.',
+  'Who may receive a public action through the event log, the live stream and webhooks; added by the plugin that owns the hook.',
 );

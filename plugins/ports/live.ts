@@ -15,8 +15,8 @@ export interface Signal<D extends object = any> {
 }
 export const signals = defineExtensionPoint<Signal>(
   'live.signals',
-  'Kinds of messages on the live stream that are sent now or never, unlike events.',
-  { order: 'Of several with one name the first counts.' },
+  'Kinds of messages on the live stream that are delivered immediately or not at all, unlike events.',
+  { order: 'If several have the same name, the first one counts.' },
 );
 
 /** Sends signals to open pages and programs. */

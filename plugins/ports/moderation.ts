@@ -62,6 +62,6 @@ export interface ModerationQueue {
 }
 export const moderationQueues = defineExtensionPoint<ModerationQueue>(
   'moderation.queues',
-  'What waits for moderators, as the first of their pages lists it.',
-  { order: 'The place among the others.' },
+  'Queues of items that wait for moderators, listed on their first page.',
+  { order: 'The position among the queues.' },
 );

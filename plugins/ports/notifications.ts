@@ -32,8 +32,8 @@ export interface NotificationType {
 }
 export const notificationTypes = defineExtensionPoint<NotificationType>(
   'notifications.types',
-  'Kinds of notifications with their texts, each a row of members’ preferences.',
-  { order: 'The place in the preferences.' },
+  'Notification types with their texts, each a row in members’ preferences.',
+  { order: 'The position in the preferences.' },
 );
 
 export interface NewNotification {

@@ -24,8 +24,8 @@ export interface PageVisibilityRule {
 }
 export const pageVisibilityRules = defineExtensionPoint<PageVisibilityRule>(
   'presence.page-visibility',
-  'Which pages with names in their URLs a viewer may see a visitor on; added by the plugin that owns the pages.',
-  { order: 'Of several rules for one path the first decides.' },
+  'On which pages with names in their URLs a viewer may see a visitor; added by the plugin that owns the pages.',
+  { order: 'If there are several rules for a path, the first one decides.' },
 );
 
 /**
@@ -37,7 +37,7 @@ export interface HiddenMembers {
 }
 export const hiddenMembers = defineExtensionPoint<HiddenMembers>(
   'presence.hidden-members',
-  'Which members hide that they are here: they count as members and are shown as guests.',
+  'Which members hide their presence: they count as members but are shown as guests.',
 );
 
 /** Cache tag of everything that shows who is online. */

@@ -37,8 +37,8 @@ export interface PersonalData {
 }
 export const personalData = defineExtensionPoint<PersonalData>(
   'privacy.personal-data',
-  'What the plugin stores about a member: exported when they ask for it, and erased with their account.',
-  { order: 'The order of the erasure: plugins that raise events about it come before those that store events.' },
+  'What the plugin stores about a member: exported at their request, and erased with their account.',
+  { order: 'The order of erasure: plugins that raise events about it come before those that store events.' },
 );
 
 /** For `order`: data to be erased last, such as copies and logs of what other plugins erase. */

@@ -25,5 +25,5 @@ export interface FileTexts {
 }
 export const fileTexts = defineExtensionPoint<FileTexts>(
   'uploads.file-texts',
-  'Columns besides those of posts whose texts show or link to files: what stands in one is not removed as unused, also while the plugin is off.',
+  'Columns, besides those of posts, whose texts show or link to files: files used in them are not removed as unused, even while the plugin is off.',
 );

@@ -33,8 +33,8 @@ export interface SuggestionSource {
 }
 export const suggestionSources = defineExtensionPoint<SuggestionSource>(
   'search.suggestions',
-  'What a search field suggests while one types; asked for each pause in typing, so an index has to find it.',
-  { order: 'The place among the kinds of suggestions.' },
+  'Suggestions of a search field while the user types; queried at each pause in typing, so they have to be found by an index.',
+  { order: 'The position among the kinds of suggestions.' },
 );
 
 /** The pg_trgm strict word similarity from which words count as alike: that of "moter" and "motor". */
@@ -74,5 +74,5 @@ export interface FirstStep {
 }
 export const firstSteps = defineExtensionPoint<FirstStep>(
   'first-steps.steps',
-  'What the front page proposes to new members, in the order of `order`, until they have done it.',
+  'First steps that the front page suggests to new members, in the order of `order`, until they have done them.',
 );
