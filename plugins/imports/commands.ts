@@ -37,7 +37,7 @@ async function bring(imports: CommunityImport, path: string, console: Console): 
   const fresh = await imports.bring(path, amounts, console);
   const known = amounts.discussions - fresh.discussions;
   console.print(
-    `Imported ${fresh.discussions} discussions with ${fresh.posts} posts${known > 0 ? `; skipped ${known} discussions imported before` : ''}.`,
+    `Imported ${fresh.discussions} discussions with ${fresh.posts} posts${known > 0 ? `; skipped ${known} discussions whose ids were imported before` : ''}.`,
   );
 }
 

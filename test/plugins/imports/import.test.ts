@@ -111,10 +111,10 @@ describe('the command import', () => {
   test('imports nothing twice, but does import what is new in the file', async () => {
     const later = { kind: 'discussion', id: 9, title: 'Later', category: 'boats', posts: [post('2', 'Well?', 9)] };
     expect((await bring(FILE)).at(-1)).toBe(
-      'Imported 0 discussions with 0 posts; skipped 2 discussions imported before.',
+      'Imported 0 discussions with 0 posts; skipped 2 discussions whose ids were imported before.',
     );
     expect((await bring([...FILE, later])).at(-1)).toBe(
-      'Imported 1 discussions with 1 posts; skipped 2 discussions imported before.',
+      'Imported 1 discussions with 1 posts; skipped 2 discussions whose ids were imported before.',
     );
     const { discussions } = (await forum.guest.get('/api/discussions?sort=newest')).body;
     expect(discussions.map(({ title }: { title: string }) => title)).toEqual(['Later', caulking.title]);
