@@ -356,20 +356,6 @@ describe('the position bar', () => {
     await page.context().close();
   });
 
-  test.runIf(FULL)('continues to follow the page after being dragged back to where it was', async () => {
-    const page = await forum.open('guest');
-    await open(page, path);
-    const { x, y, width, height } = (await slider(page).boundingBox())!;
-    await page.mouse.move(x + 8, y + height / 2);
-    await page.mouse.down();
-    for (const to of [x + width / 2, x + 2]) await page.mouse.move(to, y + height / 2, { steps: 5 });
-    await page.mouse.up();
-    await page.mouse.move(600, 500);
-    await page.mouse.wheel(0, 3_000);
-    await expect.poll(() => slider(page).inputValue()).not.toBe('1');
-    await page.context().close();
-  });
-
   test('hides no Tab stop on a phone', async () => {
     const page = await forum.open('guest', { viewport: { width: 412, height: 800 } });
     await open(page, `${path}?page=6`);
