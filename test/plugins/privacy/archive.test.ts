@@ -15,7 +15,7 @@ const packed = async (files: AsyncIterable<PersonalFile>): Promise<ReadonlyMap<s
   return unpack(bytes);
 };
 
-test('files are packed one after the other, empty ones too', async () => {
+test('files are packed one after another, including empty ones', async () => {
   const content = async function* (): AsyncGenerator<string | Uint8Array, void> {
     yield 'one, ';
     yield Buffer.from('two');
@@ -32,7 +32,7 @@ test('files are packed one after the other, empty ones too', async () => {
   ]);
 });
 
-test('a list is read in parts and is JSON, also when it is empty', async () => {
+test('a list is read in batches and written as JSON, even when it is empty', async () => {
   const asked: (number | undefined)[] = [];
   const rows = readInBatches<{ id: number }>(async (after, limit) => {
     asked.push(after?.id);
@@ -47,7 +47,7 @@ test('a list is read in parts and is JSON, also when it is empty', async () => {
   expect([asked, JSON.parse(files.get('none.json')!)]).toEqual([[undefined, 200, 400], []]);
 });
 
-test('what fails ends it in the middle, and later files are not asked for', async () => {
+test('a failing file aborts the archive, and later files are not requested', async () => {
   let later = false;
   const failing = async function* (): AsyncGenerator<string, void> {
     yield 'begin';
@@ -63,7 +63,7 @@ test('what fails ends it in the middle, and later files are not asked for', asyn
   expect([later, out.writableFinished]).toEqual([false, false]);
 });
 
-test('a list of files that fails ends it as well', async () => {
+test('a failing list of files aborts the archive', async () => {
   const files = async function* (): AsyncGenerator<PersonalFile, void> {
     yield { path: 'a', content: 'a' };
     throw new Error('no list');
@@ -71,7 +71,7 @@ test('a list of files that fails ends it as well', async () => {
   await expect(sendArchive(files(), new PassThrough().resume(), never)).rejects.toThrow('no list');
 });
 
-test('whoever goes away is no failure, and nothing is read any more', async () => {
+test('a client that disconnects is not an error, and reading stops', async () => {
   let read = 0;
   let released = false;
   const endless = async function* (): AsyncGenerator<Buffer, void> {
@@ -99,7 +99,7 @@ test('whoever goes away is no failure, and nothing is read any more', async () =
   expect(read).toBe(then);
 });
 
-test('who takes nothing is waited for with little in memory', async () => {
+test('a client that reads nothing is waited for with bounded memory', async () => {
   let read = 0;
   const endless = async function* (): AsyncGenerator<Buffer, void> {
     for (;;) {

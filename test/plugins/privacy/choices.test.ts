@@ -20,8 +20,8 @@ beforeAll(async () => {
     expectStatus(await forum.as[name].post('/api/presence/update', { page: '/' }), 200);
 });
 
-describe('what others see of a member', () => {
-  test('is for the member to say', async () => {
+describe('privacy choices', () => {
+  test('can only be made by the member', async () => {
     expect((await forum.guest.get('/settings/privacy')).headers.get('location')).toBe(
       '/login?return_to=%2Fsettings%2Fprivacy',
     );
@@ -34,7 +34,7 @@ describe('what others see of a member', () => {
     expect(await seen('guest')).not.toBeNull();
   });
 
-  test('who does not want to be named among those who are here is counted, and shown as a guest', async () => {
+  test('a member who hides their presence is still counted, and shown as a guest', async () => {
     const before = expectStatus(await forum.guest.get('/api/presence/stats'), 200).body;
     await choose({ hide_presence: 'true' });
     for (const name of ['guest', 'bob', 'root'] as const) expect(await here(name)).not.toContain('ada');
@@ -46,7 +46,7 @@ describe('what others see of a member', () => {
     expect(await seen('guest')).not.toBeNull();
   });
 
-  test('who does not want to tell when they were last here tells it to administrators alone', async () => {
+  test('a member who hides when they were last seen shows it to administrators only', async () => {
     await choose({ hide_last_seen: 'true' });
     expect(await here('guest')).toContain('ada');
     for (const name of ['guest', 'bob', 'mia'] as const) expect(await seen(name)).toBeNull();
@@ -55,7 +55,7 @@ describe('what others see of a member', () => {
     expect(users[0].last_seen_at).toBeNull();
   });
 
-  test('is kept, and shown where it was chosen', async () => {
+  test('are saved and shown in the settings', async () => {
     await choose({ hide_presence: 'true', hide_last_seen: 'true' });
     const { text } = await forum.as.ada.get('/settings/privacy');
     expect(text.match(/role="switch" name="hide_\w+" value="true" checked/g)).toHaveLength(2);

@@ -21,10 +21,10 @@ const mails = async (forum: Forum): Promise<readonly string[]> => {
   return Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')));
 };
 
-describe('asking to be deleted', () => {
+describe('requesting account deletion', () => {
   const forum = useForum();
 
-  test('is for members who have given their password lately', async () => {
+  test('requires a member with a recent password confirmation', async () => {
     expect((await forum.guest.get('/settings/privacy/delete')).headers.get('location')).toContain('/login?return_to=');
     forum.app.clock.advance(16 * 60_000);
     expect((await forum.as.ada.get('/settings/privacy/delete')).headers.get('location')).toContain(
@@ -39,7 +39,7 @@ describe('asking to be deleted', () => {
     expect(await pending(forum)).toEqual([]);
   });
 
-  test('takes the member’s own name and one of two ways, and keeps what was typed', async () => {
+  test('requires the member’s username and one of two modes, and preserves the form on errors', async () => {
     const refused = await leave(forum, 'ada', 'remove', 'bob');
     expect([
       refused.status,
@@ -54,13 +54,13 @@ describe('asking to be deleted', () => {
     expect(await pending(forum)).toEqual([]);
   });
 
-  test('is not for the only administrator', async () => {
+  test('is refused for the only administrator', async () => {
     await confirm(forum.as.root);
     const refused = await leave(forum, 'root', 'anonymise');
     expect([refused.status, refused.text.includes('only administrator')]).toEqual([409, true]);
   });
 
-  test('logs the member out; whoever logs in again keeps the account', async () => {
+  test('logs the member out; logging in again cancels the deletion', async () => {
     const answer = await leave(forum, 'ada', 'remove', ' ADA ');
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/']);
     expect((await forum.as.ada.get('/settings/privacy', JSON_ONLY)).status).toBe(401);
@@ -77,13 +77,13 @@ describe('asking to be deleted', () => {
     expect((await mails(forum)).filter((mail) => /^Subject: Your account/m.test(mail))).toHaveLength(2);
   });
 
-  test('leaves entries in the audit log', async () => {
+  test('is recorded in the audit log', async () => {
     const rows = await forum.app.app.service(Data).all(sql<{ action: string }>`
       select action from audit_entry where subject_id = ${forum.ids.ada} and action like 'privacy.%' order by position`);
     expect(rows.map(({ action }) => action)).toEqual(['privacy.deletion-requested', 'privacy.deletion-cancelled']);
   });
 
-  test('is over for whoever logs in again while nobody hears of it', async () => {
+  test('is cancelled by a login while the plugin is disabled', async () => {
     const { plugins } = forum.app.app;
     await forum.as.bob.login('bob', PASSWORD);
     await leave(forum, 'bob', 'remove');
@@ -98,7 +98,7 @@ describe('asking to be deleted', () => {
     expect([await pending(forum), (await forum.guest.get('/u/bob')).status]).toEqual([[], 200]);
   });
 
-  test('is not for an administrator beside whom the others cannot log in or may not act', async () => {
+  test('is refused for an administrator when no other administrator can log in and act', async () => {
     const { app } = forum.app;
     const accounts = app.service(Accounts);
     const [traveller] = await accounts.importAccounts([
@@ -127,13 +127,13 @@ describe('asking to be deleted', () => {
     expect(await pending(forum)).toEqual([]);
   });
 
-  test('lets one of two administrators go, not both', async () => {
+  test('lets one of two administrators leave, but not both', async () => {
     await forum.app.app.service(Accounts).setGroup(forum.ids.mia, 'admin');
     for (const name of ['root', 'mia'] as const) await forum.as[name].login(name, PASSWORD);
     expect((await leave(forum, 'root', 'anonymise')).status).toBe(303);
     const refused = await forum.as.mia.submit('/settings/privacy/delete', { username: 'mia', mode: 'anonymise' });
     expect(refused.status).toBe(409);
-    // The other one is gone before it is due.
+    // The other one is no longer an administrator when the deletion is due.
     await forum.app.app.service(Accounts).setGroup(forum.ids.mia, 'member');
     forum.app.clock.advance(8 * DAY);
     await looked(forum.app);
@@ -141,7 +141,7 @@ describe('asking to be deleted', () => {
   });
 });
 
-/** What a member leaves everywhere: texts that can be told from all others. */
+/** What a member leaves everywhere: texts distinct from all others. */
 async function live(forum: Forum) {
   const { ada, bob } = forum.as;
   const alone = await forum.start('ada', 'Zebrafinch alone');
@@ -165,7 +165,7 @@ async function live(forum: Forum) {
     expectStatus(await ada.post('/api/conversations', { to: [to], subject, content }), 201).body.conversation.id;
   const conversation = await begin('bob', 'Zebrafinch between us', 'A quokkatext for Bob.');
   expectStatus(await bob.post(`/api/conversations/${conversation}/messages`, { content: 'Bob has read it.' }), 201);
-  // Nobody is left in it but ada.
+  // Only ada is left in it.
   await bob.delete(`/api/conversations/${await begin('bob', 'Zebrafinch alone again', 'A quokkatext for nobody.')}`);
   for (const [member, id] of [
     [ada, forum.ids.bob],
@@ -180,7 +180,7 @@ async function live(forum: Forum) {
   return { alone, shared, reply, others, own, conversation, file: new URL(file.url).pathname as string };
 }
 
-describe('a member who takes everything along', () => {
+describe('a member deleted with all content', () => {
   const forum = useForum({ 'privacy.grace_days': 0 });
   let left: Awaited<ReturnType<typeof live>>;
   let before: readonly (readonly string[])[];
@@ -195,13 +195,13 @@ describe('a member who takes everything along', () => {
     expectStatus(await leave(forum, 'ada', 'remove'), 303);
     await looked(forum.app);
     await forum.app.calm();
-    // And once more, for what was on its way.
+    // Run once more for what was still in progress.
     forum.app.clock.advance(DAY + 1);
     await looked(forum.app);
     for (const name of ['bob', 'mia', 'root'] as const) await forum.as[name].login(name, PASSWORD);
   });
 
-  test('leaves no word in the database', async () => {
+  test('leaves no text in the database', async () => {
     expect([before[0]!.length > 5, before[1]]).toEqual([true, ['account.email']]);
     expect(await places(forum.app, 'zebrafinch')).toEqual([]);
     expect(await places(forum.app, 'quokkatext')).toEqual([]);
@@ -210,7 +210,7 @@ describe('a member who takes everything along', () => {
     expect(await pending(forum)).toEqual([]);
   });
 
-  test('leaves an id only where something is kept about nobody', async () => {
+  test('leaves an id only in records without personal data', async () => {
     expect((await places(forum.app, forum.ids.ada)).map((place) => place.split('.')[0])).toEqual(
       expect.not.arrayContaining([
         'accounts_session',
@@ -229,7 +229,7 @@ describe('a member who takes everything along', () => {
     );
   });
 
-  test('is on no page and in no answer', async () => {
+  test('appears on no page and in no response', async () => {
     const paths = [
       '/',
       '/discussions',
@@ -253,7 +253,7 @@ describe('a member who takes everything along', () => {
       '/api/presence/visitors',
       '/api/users/search?q=ada',
     ];
-    // What is asked for is repeated: "quokkatext" and "zebrafinch" alone say nothing.
+    // Responses repeat the query: "quokkatext" and "zebrafinch" alone prove nothing.
     const words = /zebrafinch (moderated|alone|shared)|quokkatext (is|was|has|of)|wombatmail|"ada"|>ada</i;
     for (const visitor of [forum.guest, forum.as.bob, forum.as.mia, forum.as.root]) {
       for (const path of paths) {
@@ -268,7 +268,7 @@ describe('a member who takes everything along', () => {
     );
   });
 
-  test('leaves what others wrote', async () => {
+  test('leaves the content of others intact', async () => {
     const { body } = expectStatus(await forum.guest.get(`/api/discussions/${left.shared.id}`), 200);
     expect(body.discussion).toMatchObject({
       title: 'Deleted discussion',
@@ -297,7 +297,7 @@ describe('a member who takes everything along', () => {
     expect(await forum.app.app.service(Data).all(sql`select id from conversation`)).toHaveLength(1);
   });
 
-  test('cannot log in, and makes room for somebody of the same name and address', async () => {
+  test('cannot log in, and frees their username and e-mail address', async () => {
     const client = forum.app.client();
     await client.csrf();
     expect((await client.submit('/login', { identifier: 'ada', password: PASSWORD })).status).toBe(401);
@@ -308,7 +308,7 @@ describe('a member who takes everything along', () => {
   });
 });
 
-describe('a member who only takes the name along', () => {
+describe('an anonymised member', () => {
   const forum = useForum();
   let left: Awaited<ReturnType<typeof live>>;
 
@@ -321,7 +321,7 @@ describe('a member who only takes the name along', () => {
     await forum.as.bob.login('bob', PASSWORD);
   });
 
-  test('leaves what they wrote to nobody', async () => {
+  test('leaves their content without a name', async () => {
     const { body } = expectStatus(await forum.guest.get(`/api/posts/${left.own.id}`), 200);
     const author = {
       username: expect.stringMatching(/^deleted-[0-9a-f]{8}$/) as string,
@@ -345,18 +345,18 @@ describe('a member who only takes the name along', () => {
     expect((await forum.guest.get(left.file)).status).toBe(404);
   });
 
-  test('is told that it is done', async () => {
+  test('is notified when it is done', async () => {
     await forum.app.calm();
     expect((await mails(forum)).filter((mail) => /Subject: Your account is deleted/.test(mail))).toHaveLength(1);
   });
 });
 
-describe('a plugin that is off while an account is erased', () => {
+describe('a plugin disabled during an account erasure', () => {
   const forum = useForum();
   const draftsWith = (text: string) =>
     forum.app.app.service(Data).all(sql`select 1 from draft where fields::text like ${`%${text}%`}`);
 
-  test('erases what it stores about it when it is on again', async () => {
+  test('erases its data once it is enabled again', async () => {
     const { plugins } = forum.app.app;
     for (const name of ['ada', 'bob'] as const)
       expectStatus(await forum.as[name].put('/api/drafts/new', { fields: { content: `Numbat of ${name}` } }), 200);
@@ -373,7 +373,7 @@ describe('a plugin that is off while an account is erased', () => {
     expect([(await draftsWith('Numbat of ada')).length, (await draftsWith('Numbat of bob')).length]).toEqual([0, 1]);
   });
 
-  test('that fails then does it the next time', async () => {
+  test('retries on the next run if it fails', async () => {
     let [asked, fails] = [0, true];
     await install(
       forum.app,

@@ -50,7 +50,7 @@ describe('a member’s data', () => {
     files = await exported(forum.app, forum.as.ada);
   });
 
-  test('has the account, without what lets anybody in', () => {
+  test('contains the account without credentials', () => {
     expect(parsed(files, 'account.json')).toMatchObject({
       id: forum.ids.ada,
       username: 'ada',
@@ -64,7 +64,7 @@ describe('a member’s data', () => {
     expect(parsed(files, 'two-factor.json')).toEqual({ enabled: false, backup_codes_left: 0 });
   });
 
-  test('has all that they wrote, what it said before and what was deleted as well', () => {
+  test('contains everything they wrote, including revisions and deleted posts', () => {
     expect(parsed(files, 'discussions.json')).toMatchObject([
       { title: 'About kites', number: discussion.number, deleted_at: null },
     ]);
@@ -78,7 +78,7 @@ describe('a member’s data', () => {
     expect(files.get('posts/001.md')).not.toContain('Said too much.');
   });
 
-  test('has a post that moderators moved once, where it is now', async () => {
+  test('contains a moved post once, at its current place', async () => {
     const [from, to] = [await forum.start('root', 'One subject'), await forum.start('root', 'Another subject')];
     const { id } = await forum.reply('bob', from.id, 'Moved about');
     const path = `/api/discussions/${from.id}/move-posts`;
@@ -89,7 +89,7 @@ describe('a member’s data', () => {
     expect(posts).not.toContainEqual(expect.objectContaining({ discussion: from.number }));
   });
 
-  test('has what else they did', () => {
+  test('contains their other activity', () => {
     expect(parsed(files, 'reactions.json')).toMatchObject([{ reaction: 'like' }]);
     expect(parsed(files, 'conversations.json')).toMatchObject([{ subject: 'Kites and wind', message_count: 2 }]);
     expect(parsed(files, 'messages.json')).toMatchObject([
@@ -113,13 +113,13 @@ describe('a member’s data', () => {
       expect(parsed(files, name)).toEqual([]);
   });
 
-  test('has nothing of others', () => {
+  test('contains nothing by others', () => {
     expect([...files.values()].join('\n')).not.toMatch(/The title is Bob|Bob says so|bob@/);
   });
 });
 
-describe('asking for one’s data', () => {
-  test('is for members who have given their password lately', async () => {
+describe('requesting a data export', () => {
+  test('requires a member with a recent password confirmation', async () => {
     expect(
       (await forum.guest.request('POST', '/settings/privacy/export', { headers: { accept: 'application/json' } }))
         .status,
@@ -134,17 +134,17 @@ describe('asking for one’s data', () => {
     ).toBe('confirmation_needed');
   });
 
-  test('takes a forgery token', async () => {
+  test('requires a CSRF token', async () => {
     await forum.as.mia.login('mia', 'Plain-Sailing-42');
     expect((await forum.as.mia.request('POST', '/settings/privacy/export', { form: { _csrf: 'x' } })).status).toBe(403);
   });
 
-  test('is open to the banned as well', async () => {
+  test('is open to banned members', async () => {
     await forum.as.bad.login('bad', 'Plain-Sailing-42');
     expect(parsed(await exported(forum.app, forum.as.bad), 'account.json')).toMatchObject({ username: 'bad' });
   });
 
-  test('reads what is long in parts', async () => {
+  test('reads long data in batches', async () => {
     const posts = Array.from({ length: 2_500 }, (_, at) => ({
       authorId: forum.ids.mia,
       content: `Number ${at}.`,
@@ -166,17 +166,17 @@ describe('asking for one’s data', () => {
     );
   });
 
-  test('leaves an entry in the audit log, and none of the data', async () => {
+  test('is recorded in the audit log without any of the data', async () => {
     const entries = await forum.app.app.service(Data).all(sql<{ actor: string; details: object }>`
       select actor, details from audit_entry where action = 'privacy.export-requested'`);
     expect(entries).toContainEqual({ actor: forum.ids.mia, details: {} });
   });
 });
 
-describe('the limit', () => {
+describe('the export limit', () => {
   const limited = useForum({ 'privacy.export_rate_limit': 2 });
 
-  test('is counted for each member and day', async () => {
+  test('applies per member and day', async () => {
     for (let times = 0; times < 2; times++) await exported(limited.app, limited.as.ada);
     const refused = await limited.as.ada.submit('/settings/privacy/export');
     expect([

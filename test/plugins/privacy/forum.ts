@@ -9,13 +9,13 @@ import type { Client, TestForum } from 'parley-forum/testing';
 
 export const PASSWORD = 'Plain-Sailing-42';
 
-/** The member gives the password again, as the pages of this plugin want it. */
+/** Confirms the member’s password, as the pages of this plugin require. */
 export async function confirm(client: Client): Promise<void> {
   await client.csrf('/login/confirm');
   expect((await client.submit('/login/confirm', { password: PASSWORD })).status).toBe(303);
 }
 
-/** The member's data, by the name of the file: text, as it was packed. */
+/** The member's data as text, by file name in the archive. */
 export async function exported(app: TestForum, client: Client): Promise<ReadonlyMap<string, string>> {
   const token = await client.csrf('/settings/privacy');
   const answer = await fetch(`${app.url}/settings/privacy/export`, {
@@ -43,10 +43,10 @@ export async function unpack(bytes: Buffer): Promise<ReadonlyMap<string, string>
   );
 }
 
-/** Lets the job run that looks for what is due, and waits until it has. */
+/** Runs the job that looks for due deletions, and waits until it has finished. */
 export const looked = (forum: TestForum): Promise<void> => forum.runSchedule('privacy/job:erase');
 
-/** Where in the database a text stands: `table.column`, over all columns that can hold one. */
+/** Where the database contains a text: `table.column`, over all columns that can hold one. */
 export async function places({ app }: TestForum, words: string): Promise<readonly string[]> {
   const data = app.service(Data);
   const columns = await data.all(sql<{ table: string; column: string }>`

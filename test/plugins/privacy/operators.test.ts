@@ -24,15 +24,15 @@ const run = async (options: { readonly name: string; readonly remove: boolean })
 };
 const named = (name: Name) => forum.app.app.service(Accounts).findByIdentifier(name);
 
-describe('at the shell', () => {
-  test('a member is deleted at once', async () => {
+describe('the shell command', () => {
+  test('deletes a member immediately', async () => {
     const { id } = await forum.start('bob', 'Of Bob');
     expect(await run({ name: 'BOB', remove: true })).toEqual(['bob is deleted, with all that they wrote.']);
     expect([await named('bob'), (await forum.guest.get(`/api/discussions/${id}`)).status]).toEqual([undefined, 404]);
     expect((await forum.as.bob.get('/settings/privacy', { accept: 'application/json' })).status).toBe(401);
   });
 
-  test('the only administrator and who does not exist are refused in one line', async () => {
+  test('refuses the only administrator and an unknown member with a one-line message', async () => {
     await expect(run({ name: 'root', remove: false })).rejects.toThrow(
       'This is the only administrator; make somebody else one first',
     );
@@ -41,13 +41,13 @@ describe('at the shell', () => {
   });
 });
 
-describe('what another plugin keeps', () => {
+describe('another plugin’s personal data', () => {
   const kept = new Map<string, string>();
   const asked: string[] = [];
   const done: string[] = [];
   let failing = true;
 
-  test('is part of the data that members take along', async () => {
+  test('is part of the member’s data export', async () => {
     await install(
       forum.app,
       definePlugin({
@@ -72,7 +72,7 @@ describe('what another plugin keeps', () => {
     expect((await exported(forum.app, forum.as.ada)).get('diary.txt')).toBe('Dear diary');
   });
 
-  test('is erased as well; while it cannot be, the others are, and it is tried again', async () => {
+  test('is erased with the account; a failure does not block other plugins, and is retried', async () => {
     await run({ name: 'ada', remove: false });
     expect([await named('ada'), kept.size, asked, done]).toEqual([undefined, 1, ['anonymise'], []]);
     expect(
@@ -84,7 +84,7 @@ describe('what another plugin keeps', () => {
   });
 });
 
-test('uninstalling leaves nothing behind, and the forum goes on', async () => {
+test('uninstalling leaves nothing behind, and the forum keeps working', async () => {
   const { data, kernel } = forum.app.app;
   const tables = (): Promise<readonly object[]> =>
     data.all(sql`

@@ -9,8 +9,8 @@ beforeAll(async () => {
   help = (await forum.guest.get('/api/categories/help')).body.category.id;
 });
 
-describe('the page of one’s feeds', () => {
-  test('is for members, and among their settings', async () => {
+describe('the page of personal feeds', () => {
+  test('is for members only, and linked from their settings', async () => {
     expect((await forum.guest.get('/settings/feeds')).headers.get('location')).toBe(
       '/login?return_to=%2Fsettings%2Ffeeds',
     );
@@ -20,7 +20,7 @@ describe('the page of one’s feeds', () => {
     expect(await page()).not.toContain('>Staff<');
   });
 
-  test('makes addresses that are shown once', async () => {
+  test('creates addresses that are shown once', async () => {
     const made = await forum.as.ada.submit('/settings/feeds', { name: 'My <phone>', 'category_ids[]': help });
     expect([made.status, made.headers.get('cache-control')]).toEqual([200, 'private, no-store']);
     const text = made.text;
@@ -38,17 +38,17 @@ describe('the page of one’s feeds', () => {
     expect(later).toContain('last read');
   });
 
-  test('asks for a name, and keeps what was chosen', async () => {
+  test('requires a name, and preserves the selection on errors', async () => {
     const refused = await forum.as.ada.submit('/settings/feeds', { name: ' ', 'category_ids[]': help });
     expect([refused.status, refused.text.includes(`value="${help}" checked`)]).toEqual([400, true]);
   });
 
-  test('takes nothing without a forgery token', async () => {
+  test('requires a CSRF token', async () => {
     const answer = await forum.as.ada.request('POST', '/settings/feeds', { form: { name: 'x' } });
     expect(answer.status).toBe(403);
   });
 
-  test('asks for the password again before it makes an address', async () => {
+  test('requires a password confirmation before creating an address', async () => {
     forum.app.clock.advance(900_000);
     const made = await forum.as.ada.submit('/settings/feeds', { name: 'Unasked' });
     expect([made.status, (await page()).includes('Unasked')]).toEqual([403, false]);

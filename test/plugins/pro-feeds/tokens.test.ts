@@ -10,7 +10,7 @@ const forum = useForum({ 'pro.enabled': true });
 let categories: Record<string, string>;
 let api: string;
 
-/** A token for feeds, for these categories or for all. */
+/** A feed token for these categories, or for all. */
 async function make(name: Name, ...slugs: readonly string[]): Promise<{ token: string; id: string }> {
   const body = {
     name: `Reader of ${name}`,
@@ -42,7 +42,7 @@ beforeAll(async () => {
 
 describe('a valid token', () => {
   test.each(['/feed/rss', '/feed/atom', '/feed/json'])(
-    'shows at %s what its member may see, and nobody else the same bytes',
+    'shows at %s what its member may see, and does not leak it to guests',
     async (path) => {
       expect(await titlesFor(path, api)).toEqual(['In general', 'In help', 'Among members']);
       const { token } = await make('mia');
@@ -51,7 +51,7 @@ describe('a valid token', () => {
     },
   );
 
-  test('opens feeds that are not there for guests', async () => {
+  test('opens feeds that guests cannot see', async () => {
     const { token } = await make('mia');
     expect(await titlesFor('/feed/rss/category/staff', token)).toEqual(['Among staff']);
     expect((await read('/feed/rss/category/staff', api)).status).toBe(404);
@@ -60,7 +60,7 @@ describe('a valid token', () => {
     expect([head.status, head.text]).toEqual([200, '']);
   });
 
-  test('counts more than the session it is sent with, and less than a bearer token', async () => {
+  test('takes precedence over the session it is sent with, but not over a bearer token', async () => {
     const { token } = await make('mia');
     expect(titles((await read('/feed/rss', token, forum.as.ada)).text)).toContain('Among staff');
     expect(
@@ -69,7 +69,7 @@ describe('a valid token', () => {
     expect((await forum.guest.get(`/feed/rss?token=${token}`, { authorization: 'Bearer nonsense' })).status).toBe(401);
   });
 
-  test('loses with its member what they may not see any more', async () => {
+  test('loses access when its member does', async () => {
     const { token } = await make('bob');
     const accounts = forum.app.app.service(Accounts);
     expect(await titlesFor('/feed/rss', token)).toContain('Among members');
@@ -85,7 +85,7 @@ describe('a valid token', () => {
     await forum.as.bob.login('bob', 'Plain-Sailing-42');
   });
 
-  test('takes as many statements for a long feed as for a short one', async () => {
+  test('runs the same number of statements for long and short feeds', async () => {
     const { token } = await make('mia');
     const costs = async (items: number): Promise<number> => {
       await forum.app.app.settings.set({ 'feeds.items': items });
@@ -98,8 +98,8 @@ describe('a valid token', () => {
   });
 });
 
-describe('a token for some categories', () => {
-  test('shows these and no others, as far as its member may see them', async () => {
+describe('a token limited to some categories', () => {
+  test('shows only those its member may see', async () => {
     const { token } = await make('mia', 'staff', 'help');
     expect(await titlesFor('/feed/rss', token)).toEqual(['In help', 'Among staff']);
     expect(await titlesFor('/feed/rss/category/staff', token)).toEqual(['Among staff']);
@@ -110,13 +110,13 @@ describe('a token for some categories', () => {
     await forum.as.mia.login('mia', 'Plain-Sailing-42');
   });
 
-  test('shows of any other category what everybody gets', async () => {
+  test('shows the public feed for any other category', async () => {
     const { token } = await make('mia', 'help');
     expect(await titlesFor('/feed/rss/category/general', token)).toEqual(['In general']);
     expect((await read('/feed/rss/category/staff', token)).status).toBe(404);
   });
 
-  test('cannot be made for what one cannot see', async () => {
+  test('cannot be created for a category that its creator cannot see', async () => {
     const answer = await forum.as.ada.post(
       '/settings/feeds',
       { name: 'x', category_ids: [categories['staff']] },
@@ -126,7 +126,7 @@ describe('a token for some categories', () => {
   });
 });
 
-describe('anything else', () => {
+describe('an invalid token', () => {
   test.each([
     '',
     'nonsense',
@@ -135,7 +135,7 @@ describe('anything else', () => {
     'x'.repeat(5_000),
     'a&token=b',
     '%00',
-  ])('counts for nothing: token=%s', async (token) => {
+  ])('is ignored: token=%s', async (token) => {
     for (const client of [forum.guest, forum.app.client()]) {
       const answer = await read('/feed/rss', token, client);
       expect([answer.status, titles(answer.text)]).toEqual([200, ['In general', 'In help']]);
@@ -148,10 +148,10 @@ describe('anything else', () => {
     ['/feed/json', 'x'.repeat(5_000), 0],
     ['/feed/atom/category/general', `feed_${'x'.repeat(43)}`, 1],
     ['/feed/rss', `parley_${'x'.repeat(43)}`, 1],
-  ])('is answered at %s with what is kept for guests: token=%s', async (path, token, lookUps) => {
+  ])('gets the cached guest response at %s: token=%s', async (path, token, lookUps) => {
     const kept = await forum.guest.get(path);
     const address = `${path}?token=${token}`;
-    // Only what is kept says since when it has been what it is.
+    // Only a cached response has Last-Modified.
     const shown = ({ text, headers }: Answer) => [text, headers.get('last-modified')];
     const answer = await forum.guest.get(address);
     expect([...shown(answer), answer.headers.get('cache-control')]).toEqual([...shown(kept), 'private, no-store']);
@@ -162,11 +162,11 @@ describe('anything else', () => {
     expect(shown(await forum.guest.get(path))).toEqual(shown(first));
   });
 
-  test('leaves a session what it is', async () => {
+  test('leaves the session in effect', async () => {
     expect(titles((await read('/feed/rss', 'nonsense', forum.as.mia)).text)).toContain('Among staff');
   });
 
-  test('a token for feeds opens nothing but feeds', async () => {
+  test('a feed token works only as the token parameter of a feed', async () => {
     const { token } = await make('ada');
     expect((await forum.guest.get('/api/users/discussions', { authorization: `Bearer ${token}` })).status).toBe(401);
     expect((await forum.guest.get('/feed/rss', { authorization: `Bearer ${token}` })).status).toBe(401);
@@ -174,8 +174,8 @@ describe('anything else', () => {
   });
 });
 
-describe('a token is a secret', () => {
-  test('kept by nobody on the way, told to nobody, and in no line of the log', async () => {
+describe('a token', () => {
+  test('is never cached, disclosed or logged', async () => {
     const { token } = await make('mia');
     for (const path of ['/feed/rss', '/feed/atom', '/feed/json', '/feed/rss/category/nowhere', '/feed/nowhere']) {
       for (const given of [token, api, `${token}x`]) {
@@ -188,13 +188,13 @@ describe('a token is a secret', () => {
     expect(JSON.stringify(forum.app.lines)).not.toContain(api);
   });
 
-  test('stored as a hash', async () => {
+  test('is stored as a hash', async () => {
     const { token } = await make('ada');
     const rows = await forum.app.app.data.all(sql`select * from feed_token`);
     expect(JSON.stringify(rows)).not.toContain(token.slice(5));
   });
 
-  test('says when it was last used, to the minute', async () => {
+  test('shows when it was last used, to the minute', async () => {
     const { token, id } = await make('ada');
     const used = async () => (await listed('ada')).find((one: any) => one.id === id).last_used_at;
     expect(await used()).toBeNull();
@@ -209,7 +209,7 @@ describe('a token is a secret', () => {
     expect(await used()).toBe(new Date(forum.app.clock.now()).toISOString());
   });
 
-  test('is revoked by itself, by its member alone', async () => {
+  test('is revoked individually, and only by its member', async () => {
     const [one, other] = [await make('mia'), await make('mia')];
     const revoke = (name: Name, id: string) => forum.as[name].post('/settings/feeds/revoke', { id }, JSON_ONLY);
     expect((await revoke('ada', one.id)).status).toBe(404);
@@ -222,7 +222,7 @@ describe('a token is a secret', () => {
     expect((await revoke('mia', one.id)).status).toBe(404);
   });
 
-  test('is one of twenty at most, also when many are asked for at once', async () => {
+  test('is limited to twenty per member, even with concurrent requests', async () => {
     const answers = await Promise.all(
       Array.from({ length: 25 }, () => forum.as.root.post('/settings/feeds', { name: 'x' }, JSON_ONLY)),
     );
@@ -232,7 +232,7 @@ describe('a token is a secret', () => {
   });
 });
 
-test('switched off, the parameter is ignored and the page is not there', async () => {
+test('with the setting off, the parameter is ignored and the page does not exist', async () => {
   const { token } = await make('mia');
   await forum.app.app.settings.set({ 'pro.enabled': false });
   const answer = await read('/feed/rss', token);

@@ -21,8 +21,8 @@ const tabs = (html: string): readonly string[] => {
   );
 };
 
-describe('what a member says of themselves', () => {
-  test('is empty at first, and then for everyone to read', async () => {
+describe('a profile', () => {
+  test('is empty at first, and public once filled in', async () => {
     const empty = { about: '', about_html: '', place: '', links: [], updated_at: null };
     expect(await profileOf('ada')).toEqual(empty);
     const { body } = expectStatus(await change('ada', FULL), 200);
@@ -36,7 +36,7 @@ describe('what a member says of themselves', () => {
     expect((await forum.guest.get('/api/users/none/profile')).status).toBe(404);
   });
 
-  test('has no script and no link that runs one, and its links vouch for nothing', async () => {
+  test('contains no scripts or script links, and its links are nofollow', async () => {
     const text = await page('/u/ada');
     expect(text).toContain('<strong>mend</strong>');
     expect(text).toContain('Volda, Norway');
@@ -47,7 +47,7 @@ describe('what a member says of themselves', () => {
     expect(text).not.toMatch(/<script>alert|href="javascript:/);
   });
 
-  test('is changed in part, and taken back by what is empty', async () => {
+  test('is updated in part, and cleared by empty values', async () => {
     expectStatus(await change('ada', { place: '' }), 200);
     expect(await profileOf('ada')).toMatchObject({ about: FULL.about, place: '', links: [{}, {}] });
     expectStatus(await change('ada', { about: ' \n ', links: [] }), 200);
@@ -55,7 +55,7 @@ describe('what a member says of themselves', () => {
     expectStatus(await change('ada', FULL), 200);
   });
 
-  test('is changed by a form in the settings too', async () => {
+  test('is also updated by a form in the settings', async () => {
     expect(await page('/settings/profile', forum.as.ada)).toMatch(/action="\/settings\/about"[^]*I \*\*mend\*\* boats/);
     const form = {
       about: 'Two\r\nlines',
@@ -90,7 +90,7 @@ describe('what a member says of themselves', () => {
     ['a link with a login', { links: ['https://forum.test@evil.example/'] }, 'links'],
     ['a link to no host', { links: ['https://localhost/'] }, 'links'],
     ['a link that turns the direction of writing', { links: ['https://a.example/\u202Emoc'] }, 'links'],
-  ])('may not be %s', async (_words, body, field) => {
+  ])('may not contain %s', async (_words, body, field) => {
     const before = await profileOf('ada');
     const { status, text } = await change('ada', body);
     expect([status, text]).toEqual([400, expect.stringContaining(`"${field}"`)]);
@@ -102,7 +102,7 @@ describe('what a member says of themselves', () => {
     expect(await profileOf('ada')).toEqual(before);
   });
 
-  test('is changed by nobody else, no guest, and not without the token of a form', async () => {
+  test('cannot be changed by other members, banned members, guests, or without a CSRF token', async () => {
     expect((await change('ada', { place: 'Mine' }, forum.as.bob)).status).toBe(403);
     expect((await change('ada', { place: 'Mine' }, forum.as.root)).status).toBe(403);
     expect((await change('bad', { place: 'Mine' })).status).toBe(403);
@@ -116,8 +116,8 @@ describe('what a member says of themselves', () => {
   });
 });
 
-describe('the tab of a profile', () => {
-  test('comes first where there is something on it, for its owner as for everybody', async () => {
+describe('the About tab', () => {
+  test('comes first when it has content, for its owner as for everyone', async () => {
     expect(tabs(await page('/u/ada'))).toEqual(['About *', 'Discussions', 'Posts', 'Reactions']);
     expect(tabs(await page('/u/ada/posts'))).toEqual(['About', 'Discussions', 'Posts *', 'Reactions']);
     expect(tabs(await page('/u/mia'))).toEqual(['Discussions *', 'Posts', 'Reactions']);
@@ -125,7 +125,7 @@ describe('the tab of a profile', () => {
     expect(tabs(await page('/u/mia', forum.as.mia))).toEqual(['Discussions *', 'Posts', 'Reactions']);
   });
 
-  test('takes no statement where it is cached', async () => {
+  test('adds no statement when cached', async () => {
     const measure = () => forum.app.statements(() => forum.guest.get(`/u/mia/posts?x=${Math.random()}`));
     const withTab = await leastOf(measure);
     await forum.app.app.plugins.disable('profiles');
@@ -138,7 +138,7 @@ describe('the tab of a profile', () => {
 });
 
 describe('a moderator', () => {
-  test('clears the profile of a member below them, which is recorded', async () => {
+  test('clears the profile of a lower-ranked member, which is recorded', async () => {
     await forum.as.bob.put(`/api/users/${forum.ids.bob}`, { display_name: 'Buy ropes', bio: 'Ropes!' });
     expectStatus(await change('bob', { about: 'Ropes, ropes', links: ['https://ropes.example/'] }), 200);
     expect(await page('/u/bob', forum.as.mia)).toContain('href="/u/bob/clear"');
@@ -158,7 +158,7 @@ describe('a moderator', () => {
     expect(await page('/u/bob', forum.as.mia)).not.toContain('/u/bob/clear');
   });
 
-  test('clears it through the API, and no one else does, nor that of somebody above them', async () => {
+  test('clears it through the API, as no one else may, but not that of a higher-ranked member', async () => {
     expectStatus(await change('ada', FULL), 200);
     for (const [client, status] of [
       [forum.as.bob, 403],
@@ -185,7 +185,7 @@ test('a change is an event that everyone may receive', async () => {
   expect(events.at(-1)).toMatchObject({ event: 'profile.updated', data: { user: { id: forum.ids.ada } } });
 });
 
-test('it is part of a member’s data, and goes with their account', async () => {
+test('the profile is part of a member’s data, and is deleted with the account', async () => {
   expectStatus(await change('bob', { about: 'A quokkatext of mine', place: 'Volda' }), 200);
   const files = await exported(forum.app, forum.as.bob);
   expect(JSON.parse(files.get('profile.json') ?? 'null')).toMatchObject({
