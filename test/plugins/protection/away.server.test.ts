@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Data, sql, failureOf } from 'parley-forum';
 import { startForum } from 'parley-forum/testing';
 
-test('a statement on a connection that broke before it was sent is told as out of reach, like those that were on their way', async () => {
+test('a statement on a connection that broke before or during it is reported as 503', async () => {
   await using forum = await startForum();
   const data = forum.app.service(Data);
   const statusAfter = async (pause: number): Promise<number | undefined> => {

@@ -10,7 +10,7 @@ import { readBody } from '../../../plugins/protection/body.ts';
 const PASSWORD = 'Correct-horse-7';
 const FORM = 'application/x-www-form-urlencoded';
 const MIB = 1024 * 1024;
-/** Milliseconds in which a process that is not held up answers; a busy machine included. */
+/** Milliseconds within which an unblocked process responds, even on a busy machine. */
 const PROMPT = 2_500;
 
 let forum: TestForum;
@@ -22,7 +22,7 @@ afterAll(() => forum[Symbol.asyncDispose]());
 
 const fill = (piece: string, length = MIB): string => piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
 
-/** A guest's form as a browser sends it; with the cookie of the page that it stands on, or without. */
+/** A guest's form as a browser sends it, with or without the cookie of the page that contains it. */
 async function send(
   path: string,
   body: string,
@@ -35,7 +35,7 @@ async function send(
     body,
     headers: { 'content-type': FORM, ...(cookie && { cookie }), ...headers },
   })
-    // The server may close the connection before all was sent.
+    // The server may close the connection before everything is sent.
     .catch(() => ({ status: 413, text: () => '' }));
   await response.text();
   return response.status;
@@ -47,7 +47,7 @@ async function visitor(): Promise<Client> {
   return client;
 }
 
-/** The longest that `/healthz` takes while `work` goes on. */
+/** The longest response time of `/healthz` while `work` runs. */
 async function heldUp(work: Promise<unknown>): Promise<number> {
   let longest = 0;
   const under = new Set([work]);
@@ -61,7 +61,7 @@ async function heldUp(work: Promise<unknown>): Promise<number> {
 }
 
 /**
- * Sends a request's head that announces a body, and no body: resolves to the status line of what comes all the same.
+ * Sends request headers that announce a body, but no body: resolves to the status line of the response, if any.
  */
 const sendHead = (path: string, headers: readonly string[], timeout = 20_000): Promise<string> =>
   new Promise((resolve, reject) => {
@@ -101,7 +101,7 @@ describe('a form', () => {
     '===': fill('='),
   };
 
-  test('of eight guests at once, of 1 MiB and as spiteful as can be, does not hold up the process', async () => {
+  test('sent by eight guests at once, of 1 MiB and hostile, does not block the process', async () => {
     const client = await visitor();
     for (const [name, body] of Object.entries(spiteful)) {
       for (const path of ['/login', '/d/1/reply']) {
@@ -112,14 +112,14 @@ describe('a form', () => {
     }
   }, 180_000);
 
-  test('that takes no text may have 64 KiB, and as many fields as people fill in', async () => {
+  test('without a long text may have 64 KiB, and as many fields as people fill in', async () => {
     const client = await visitor();
     expect(await send('/login', `identifier=${fill('x', 65 * 1024)}`, { client })).toBe(413);
     expect(await send('/login', fill('a&', 60_000), { client })).toBe(413);
     expect(await send('/login', fill('a=1&', 1_000), { client })).toBe(403);
   });
 
-  test('that is too long and does not say so beforehand is answered with the page of what went wrong', async () => {
+  test('that is too long, without a Content-Length, gets the error page', async () => {
     const client = await visitor();
     const cookie = [...client.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const { hostname, port } = new URL(forum.url);
@@ -145,7 +145,7 @@ describe('a form', () => {
     expect(forum.lines.filter(({ message }) => message === 'the error page failed too')).toEqual([]);
   });
 
-  test('that takes a text may have the longest text, each letter of it percent-encoded', async () => {
+  test('with a long text may have the longest text with every character percent-encoded', async () => {
     const client = forum.client();
     await client.login('mira', PASSWORD);
     const answer = await client.submit('/new', {
@@ -171,7 +171,7 @@ describe('a form', () => {
     expect(await sendHead('/settings/profile', []), 'a page of members').toMatch(/ 40[13] /);
   });
 
-  test('with a token that is too old comes back with what was typed', async () => {
+  test('with an expired token is returned with its values', async () => {
     const client = await visitor();
     const answer = await client.request('POST', '/login', {
       form: { _csrf: 'old', identifier: 'mira-as-typed', password: 'x' },
@@ -191,7 +191,7 @@ describe('JSON', () => {
     return { status: response.status, text: await response.text() };
   };
 
-  test('of 1 MiB does not hold up the process, whatever it is made of', async () => {
+  test('of 1 MiB does not block the process, whatever it contains', async () => {
     const zeros = `${fill('0,', MIB - 100)}0`;
     const bodies = {
       'lists in lists': fill('['),
@@ -213,7 +213,7 @@ describe('JSON', () => {
     }
   });
 
-  test('is told at most a hundred problems', async () => {
+  test('with many errors gets at most a hundred in the response', async () => {
     const client = forum.client();
     await client.login('mira', PASSWORD);
     const { status, body } = await client.post('/api/notifications/mark-read', {
@@ -224,8 +224,8 @@ describe('JSON', () => {
   });
 });
 
-describe('forms of one address', () => {
-  test('are limited by the minute, before their bodies are read, and moderators may send five times as many', async () => {
+describe('forms from one address', () => {
+  test('are rate-limited per minute, before their bodies are read', async () => {
     await using own = await startForum({ settings: { 'pages.rate_limit': 3 } });
     const client = own.client();
     await client.csrf();
@@ -242,7 +242,7 @@ describe('forms of one address', () => {
   });
 });
 
-test('a body in very many chunks is refused, and takes neither the process nor its memory', async () => {
+test('a body in very many chunks is refused without blocking the process or exhausting its memory', async () => {
   const { port, hostname } = new URL(forum.url);
   const head = `POST /api/webhooks HTTP/1.1\r\nHost: ${hostname}:${port}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
   const memory = process.memoryUsage().rss;
@@ -259,7 +259,7 @@ test('a body in very many chunks is refused, and takes neither the process nor i
   expect(process.memoryUsage().rss - memory).toBeLessThan(150 * MIB);
 });
 
-test('long bodies that come at once are parsed one a turn of the event loop', async () => {
+test('long bodies that arrive at once are parsed one per turn of the event loop', async () => {
   let turns = 0;
   const over = new AbortController();
   const count = (): void => {

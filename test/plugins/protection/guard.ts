@@ -1,7 +1,7 @@
 import type { UrlGuard, UrlGuardOptions } from 'parley-forum/plugins/protection';
 import { PublicUrlGuard } from '../../../plugins/protection/outgoing/url-guard.ts';
 
-/** A guard for which every name has these addresses. */
+/** A guard for which every name resolves to these addresses. */
 export const guardOf = (addresses: readonly string[], more: Partial<UrlGuardOptions> = {}): PublicUrlGuard =>
   new PublicUrlGuard({
     allowedHosts: [],
@@ -11,7 +11,7 @@ export const guardOf = (addresses: readonly string[], more: Partial<UrlGuardOpti
     resolve: () => Promise.resolve(addresses),
     ...more,
   });
-/** The addresses that a URL may be reached at, or why not. */
+/** The addresses at which a URL may be reached, or the reason why it is blocked. */
 export const check = (guard: UrlGuard, url: string): Promise<unknown> =>
   guard.resolve(new URL(url)).then(
     (found) => found.map(({ address }) => address),

@@ -10,7 +10,7 @@ import { startForum, type TestForum } from 'parley-forum/testing';
 import { install } from '../discussions/forum.ts';
 import { picture, send } from '../uploads/forum.ts';
 
-/** Parts that throw, where a forum has none. */
+/** Routes that throw, of which a forum has none. */
 const faulty = definePlugin({
   id: 'faulty',
   setup(_services, plugin) {
@@ -46,21 +46,21 @@ const get =
   (path: string, headers: Readonly<Record<string, string>> = {}) =>
   (): Promise<Answer> =>
     guest.get(path, headers);
-/** `fetch` sends no such header. */
+/** `fetch` does not send this header. */
 const expecting = (path: string) => async (): Promise<Pick<Answer, 'status' | 'headers'>> => {
   const asked = request(`${forum.url}${path}`, { headers: { Host: 'forum.test', Expect: 'wonders' } }).end();
   const [answer] = (await once(asked, 'response')) as [IncomingMessage];
   answer.resume();
   return { status: answer.statusCode!, headers: new Headers(answer.headers as Record<string, string>) };
 };
-/** Asked for twice: the second answer comes from what was kept. */
+/** Requested twice: the second response is a cached one. */
 const again =
   (path: string, headers: Readonly<Record<string, string>> = {}) =>
   async (): Promise<Answer> => {
     await guest.get(path, headers);
     return guest.get(path, headers);
   };
-/** With the tag of the answer before. */
+/** With the ETag of the previous response. */
 const unchanged = (path: string) => async (): Promise<Answer> => {
   const { headers } = await guest.get(path);
   return guest.get(path, { 'if-none-match': headers.get('etag') ?? '' });
@@ -85,7 +85,7 @@ const report = (type: string) => async (): Promise<Answer> => {
   return { status, headers, text: '', body: undefined };
 };
 
-/** `other`: what is different, and why it may be. */
+/** `other`: headers that differ, as they may. */
 const KINDS: Readonly<
   Record<
     string,
@@ -97,54 +97,54 @@ const KINDS: Readonly<
   >
 > = {
   'a page': [200, get('/')],
-  'a page from kept bytes': [200, again('/')],
-  'a page from kept bytes, compressed': [200, again('/', { 'accept-encoding': 'gzip' })],
-  'a page that has not changed': [304, unchanged('/')],
+  'a cached page': [200, again('/')],
+  'a cached page, compressed': [200, again('/', { 'accept-encoding': 'gzip' })],
+  'an unchanged page': [304, unchanged('/')],
   'a page as JSON': [401, get('/admin', JSON_ONLY)],
   'a page that does not exist': [404, get('/nowhere')],
   'a page that does not exist, as JSON': [404, get('/nowhere', JSON_ONLY)],
-  'a page whose method does not exist': [405, () => guest.request('DELETE', '/login')],
-  'a page that failed': [500, get('/faulty')],
-  'a page that is away': [503, get('/away')],
-  'a redirect to the login': [303, get('/admin')],
+  'a page with an unsupported method': [405, () => guest.request('DELETE', '/login')],
+  'a page that fails': [500, get('/faulty')],
+  'a page that is unavailable': [503, get('/away')],
+  'a redirect to the login page': [303, get('/admin')],
   'a redirect after a form': [303, () => guest.submit('/appearance', { scheme: 'dark' })],
   'a refused form': [401, () => guest.submit('/login', { identifier: 'nobody', password: 'nothing' })],
-  'a form without its token': [
+  'a form without its CSRF token': [
     403,
     () => guest.request('POST', '/login', { form: { identifier: 'nobody', password: 'nothing' } }),
   ],
-  'the methods of a page': [204, () => guest.request('OPTIONS', '/login')],
-  'an answer of the API': [200, get('/api/version')],
-  'a kept answer of the API': [200, again('/api/categories')],
-  'an answer of the API that has not changed': [304, unchanged('/api/categories')],
-  'a refusal of the API': [401, get('/api/notifications')],
-  'an address that the API does not have': [404, get('/api/nowhere')],
-  'a method that the API does not have': [405, () => guest.request('DELETE', '/api/version')],
-  'a fault of the API': [500, get('/api/faulty')],
-  'the description of the API': [200, get('/api/openapi.json')],
-  'the description of the API for people': [200, get('/api/docs')],
+  'an OPTIONS request to a page': [204, () => guest.request('OPTIONS', '/login')],
+  'an API response': [200, get('/api/version')],
+  'a cached API response': [200, again('/api/categories')],
+  'an unchanged API response': [304, unchanged('/api/categories')],
+  'an API request without authentication': [401, get('/api/notifications')],
+  'an unknown API path': [404, get('/api/nowhere')],
+  'an unsupported API method': [405, () => guest.request('DELETE', '/api/version')],
+  'an internal error of the API': [500, get('/api/faulty')],
+  'the API description': [200, get('/api/openapi.json')],
+  'the API documentation page': [200, get('/api/docs')],
   'the live stream': [200, stream],
   'a feed': [200, get('/feed/atom')],
-  'a kept feed': [200, again('/feed/rss')],
-  'a feed that has not changed': [304, unchanged('/feed/rss')],
+  'a cached feed': [200, again('/feed/rss')],
+  'an unchanged feed': [304, unchanged('/feed/rss')],
   'a feed that does not exist': [404, get('/feed/rss/category/nowhere')],
   'the sitemap': [200, get('/sitemap.xml')],
   'the sitemap, unchanged': [304, unchanged('/sitemap.xml')],
   'a part of the sitemap that does not exist': [404, get('/sitemaps/nowhere.xml')],
   'robots.txt': [200, get('/robots.txt')],
   'a style sheet': [200, async () => guest.get(await sheet())],
-  'a style sheet that has not changed': [304, async () => unchanged(await sheet())()],
+  'an unchanged style sheet': [304, async () => unchanged(await sheet())()],
   'a file that does not exist': [404, get('/assets/p/web@0/nothing.js')],
-  // Feed readers and previews of links show pictures on pages of their own.
+  // Feed readers and link previews show pictures on their own pages.
   'a picture that a member uploaded': [200, () => guest.get(file), { 'cross-origin-resource-policy': 'cross-origin' }],
-  'such a picture that has not changed': [
+  'an unchanged picture that a member uploaded': [
     304,
     () => unchanged(file)(),
     { 'cross-origin-resource-policy': 'cross-origin' },
   ],
   'a file that a member uploaded': [200, () => guest.get(text)],
-  'a picture of a link that does not exist': [404, get('/link-previews/nothing')],
-  'a request that expects what nobody promises': [200, expecting('/api/version')],
+  'a link preview picture that does not exist': [404, get('/link-previews/nothing')],
+  'a request with an unknown Expect header': [200, expecting('/api/version')],
   'an uploaded file that does not exist': [404, get('/uploads/nothing/nothing.png')],
   'the installer without its link': [
     401,
@@ -158,15 +158,15 @@ const KINDS: Readonly<
 };
 
 /**
- * What a page that has not changed may run was said with the page, under the nonce that stands in it: another one would
- * make it void.
+ * An unchanged page keeps the policy that was sent with it, under the nonce it contains: another policy would
+ * invalidate that nonce.
  */
 const said: Readonly<Record<string, string>> = {
-  'a page that has not changed': "default-src 'none';frame-ancestors 'self'",
+  'an unchanged page': "default-src 'none';frame-ancestors 'self'",
 };
 
 describe.each(Object.entries(KINDS))('%s', (name, [status, ask, other]) => {
-  test('has every protecting header', async () => {
+  test('has every security header', async () => {
     const answer = await ask();
     expect(answer.status).toBe(status);
     const { headers } = answer;
@@ -188,12 +188,12 @@ describe.each(Object.entries(KINDS))('%s', (name, [status, ask, other]) => {
   });
 });
 
-describe('what pages may run', () => {
+describe('the content security policy', () => {
   const policyOf = async (path: string): Promise<string> =>
     (await guest.get(path)).headers.get('content-security-policy') ?? '';
 
   test.each(['/', '/nowhere', '/faulty', '/login'])(
-    'on %s is what bears a nonce of 16 random bytes, and nothing made from text',
+    'on %s allows only scripts with a nonce of 16 random bytes, and requires trusted types',
     async (path) => {
       const [one, other] = [await policyOf(path), await policyOf(path)];
       const [, nonce = ''] = /script-src 'nonce-([^']+)' 'strict-dynamic';/.exec(one) ?? [];
@@ -220,18 +220,18 @@ describe('what pages may run', () => {
   });
 });
 
-describe('that only https may be used', () => {
+describe('strict transport security', () => {
   const promised = async (): Promise<string | null> =>
     (await guest.get('/api/version')).headers.get('strict-transport-security');
 
-  test('holds for hosts below this one too where the setting says so', async () => {
+  test('includes subdomains when the setting says so', async () => {
     await forum.app.settings.set({ 'security.hsts_subdomains': true });
     expect(await promised()).toBe('max-age=63072000; includeSubDomains');
     await forum.app.settings.reset(['security.hsts_subdomains']);
     expect(await promised()).toBe('max-age=63072000');
   });
 
-  test('is not said by a site that is served over http', async () => {
+  test('is not sent by a site served over http', async () => {
     await using plain = await startForum();
     for (const path of ['/', '/api/version', '/healthz', '/robots.txt'])
       expect((await plain.client().get(path)).headers.get('strict-transport-security'), path).toBeNull();

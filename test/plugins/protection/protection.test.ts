@@ -16,7 +16,7 @@ describe('a body', () => {
     expect(await answer.text()).toContain('smørrebrød');
   });
 
-  test('of another type, another charset or compressed is 415, whatever it holds', async () => {
+  test('of another type, with another charset or compressed is 415, whatever it contains', async () => {
     for (const [type, headers] of [
       ['text/plain', {}],
       ['application/x-www-form-urlencoded', {}],
@@ -32,7 +32,7 @@ describe('a body', () => {
     expect((await send(new Uint8Array([0x22, 0xff, 0x22]), 'application/json')).status).toBe(400);
   });
 
-  test('may write a letter of its text as several, up to 1 MiB, where its route takes a text', async () => {
+  test('may escape every character of its text, up to 1 MiB, on a route that takes a long text', async () => {
     await running.app
       .service(Accounts)
       .create({ username: 'writer', email: 'writer@forum.test', password: 'Plain-Sailing-42', groupId: 'member' });
@@ -45,7 +45,7 @@ describe('a body', () => {
     ).toBe(200);
   });
 
-  test('over 1 MiB is 413, also when its length was not announced', async () => {
+  test('over 1 MiB is 413, even without a Content-Length', async () => {
     expect((await send(`"${'a'.repeat(1024 * 1024)}"`, 'application/json')).status).toBe(413);
     const stream = new ReadableStream({
       start: (control) => (control.enqueue(new TextEncoder().encode('a'.repeat(1_100_000))), control.close()),
@@ -56,7 +56,7 @@ describe('a body', () => {
       headers: { 'content-type': 'application/json' },
       duplex: 'half',
     } as RequestInit);
-    // The server may close the connection before all was sent.
+    // The server may close the connection before everything is sent.
     expect(
       await answer.then(
         (response) => response.status,
@@ -65,7 +65,7 @@ describe('a body', () => {
     ).toBe(413);
   });
 
-  test('cannot reach a prototype', async () => {
+  test('cannot pollute a prototype', async () => {
     const answer = await send(
       '{"content":"a","__proto__":{"content":"b"},"\\u005f_proto__":{"polluted":true},"__pr\\u006fto__":{"polluted":true}}',
       'application/json',
@@ -75,8 +75,8 @@ describe('a body', () => {
   });
 });
 
-describe('the protecting headers', () => {
-  test('are the same on pages and on data, but for the policy', async () => {
+describe('security headers', () => {
+  test('are the same on pages and API responses, except for the content security policy', async () => {
     const visitor = running.client();
     const [page, data] = [await visitor.get('/'), await visitor.get('/api/version')];
     for (const name of [
@@ -93,7 +93,7 @@ describe('the protecting headers', () => {
     expect(data.headers.get('content-security-policy')).not.toContain('script-src');
   });
 
-  test('open pages to the picture hosts of the Markdown settings, at once, and to nothing else', async () => {
+  test('allow only the image hosts of the Markdown settings on pages, effective immediately', async () => {
     const policy = async (): Promise<string> =>
       (await running.client().get('/')).headers.get('content-security-policy') ?? '';
     expect(await policy()).toContain("img-src 'self' data: blob: https:;");
@@ -105,7 +105,7 @@ describe('the protecting headers', () => {
     await running.app.settings.reset(['markdown.image_hosts']);
   });
 
-  test('ask for https only while the setting says so', async () => {
+  test('request https upgrades only while the setting says so', async () => {
     const policy = async (): Promise<string> =>
       (await running.client().get('/')).headers.get('content-security-policy') ?? '';
     expect(await policy()).toContain('upgrade-insecure-requests');
@@ -115,7 +115,7 @@ describe('the protecting headers', () => {
   });
 });
 
-test('a list of trusted proxies that cannot be read is refused at the start', async () => {
+test('an invalid list of trusted proxies is refused at startup', async () => {
   await expect(startForum({ environment: { trustedProxies: ['127.0.0.1', 'the proxy'] } })).rejects.toThrow(
     'TRUSTED_PROXIES: "the proxy" is not an address or a CIDR range',
   );

@@ -17,7 +17,7 @@ const server = createServer((req, res) => {
 beforeAll(() => new Promise<void>((resolve) => void server.listen(0, '::', resolve)));
 afterAll(() => void server.close());
 
-/** Connects to this machine, so the connecting address is 127.0.0.1 or ::1. */
+/** Connects to localhost, so the connecting address is 127.0.0.1 or ::1. */
 function ask(headers: IncomingHttpHeaders = {}, host = '127.0.0.1'): Promise<Seen> {
   const { port } = server.address() as AddressInfo;
   return new Promise((resolve, reject) => {
@@ -31,10 +31,10 @@ function ask(headers: IncomingHttpHeaders = {}, host = '127.0.0.1'): Promise<See
 }
 const addressFor = async (headers: IncomingHttpHeaders, host?: string): Promise<string> =>
   (await ask(headers, host)).address;
-/** A request as `remote` would make it, for what cannot be connected from here. */
+/** A request as `remote` would make it, for addresses that cannot connect from here. */
 const from = (remote: string | undefined, headers: IncomingHttpHeaders = {}): IncomingMessage =>
   ({ headers, socket: { remoteAddress: remote } }) as unknown as IncomingMessage;
-/** What such a request is taken for when it names another client. */
+/** The client address of such a request when it names another client. */
 const claimed = (list: TrustedProxies, remote: string): string =>
   list.ip(from(remote, { 'x-real-ip': '198.51.100.1' }));
 
@@ -60,7 +60,7 @@ describe('the client address', () => {
     expect(await addressFor({ 'x-forwarded-for': '198.51.100.1' }, '::1')).toBe('::1');
   });
 
-  it('may stand in X-Real-IP or CF-Connecting-IP, the first of which wins', async () => {
+  it('may come from X-Real-IP or CF-Connecting-IP, in that order', async () => {
     proxies.set(['127.0.0.0/8']);
     expect(await addressFor({ 'cf-connecting-ip': '198.51.100.2' })).toBe('198.51.100.2');
     expect(await addressFor({ 'cf-connecting-ip': '198.51.100.2', 'x-real-ip': '198.51.100.3' })).toBe('198.51.100.3');
@@ -69,7 +69,7 @@ describe('the client address', () => {
     );
   });
 
-  it('is spelled one way: IPv4 in IPv6 as IPv4, without port and zone', async () => {
+  it('is normalised: IPv4-mapped IPv6 becomes IPv4, without port and zone', async () => {
     proxies.set(['127.0.0.1']);
     for (const text of ['::ffff:198.51.100.1', '::FFFF:c633:6401', '198.51.100.1:4711', '[::ffff:198.51.100.1]:80']) {
       expect(await addressFor({ 'x-forwarded-for': text }), text).toBe('198.51.100.1');
@@ -77,7 +77,7 @@ describe('the client address', () => {
     expect(proxies.ip(from('fe80::1%eth0'))).toBe('fe80::1');
   });
 
-  it('is not taken from garbage, nor from what stands left of it', async () => {
+  it('is not taken from an invalid entry, or from anything left of it', async () => {
     proxies.set(['127.0.0.1', '10.0.0.1']);
     for (const text of ['unknown', '', ',', '999.1.1.1', '198.51.100.1 x', '0x7f000001']) {
       expect(await addressFor({ 'x-forwarded-for': text }), text).toBe('127.0.0.1');
@@ -86,7 +86,7 @@ describe('the client address', () => {
     expect(await addressFor({ 'x-forwarded-for': 'unknown, 198.51.100.1' })).toBe('198.51.100.1');
   });
 
-  it('stays the same for one request, and is 0.0.0.0 when the connection was gone before anybody asked', () => {
+  it('stays the same for a request, and is 0.0.0.0 if first read after the connection was closed', () => {
     const req = from('198.51.100.1');
     expect(proxies.ip(req)).toBe('198.51.100.1');
     Object.assign(req.socket, { remoteAddress: undefined });
@@ -94,7 +94,7 @@ describe('the client address', () => {
     expect(proxies.ip(from(undefined))).toBe('0.0.0.0');
   });
 
-  it('and whether it was reached securely outlast the request, of which Node takes the connection when it is destroyed', () => {
+  it('and the secure flag stay available after Node has destroyed the request', () => {
     proxies.set(['198.51.100.1']);
     const request = (): IncomingMessage =>
       from('198.51.100.1', { 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.7' });
@@ -105,7 +105,7 @@ describe('the client address', () => {
     expect([proxies.ip(unasked), proxies.secure(unasked)]).toEqual(['0.0.0.0', false]);
   });
 
-  it('was reached securely when the trusted proxy says so', async () => {
+  it('is secure when the trusted proxy says so', async () => {
     proxies.set(['127.0.0.1']);
     expect((await ask({ 'x-forwarded-proto': 'https' })).secure).toBe(true);
     expect((await ask({ 'x-forwarded-proto': 'http' })).secure).toBe(false);
@@ -114,7 +114,7 @@ describe('the client address', () => {
 });
 
 describe('the list of trusted proxies', () => {
-  it('refuses an entry that is no address and no range, names it, and stays as it was', () => {
+  it('refuses an entry that is no address or range, naming it, and keeps the previous list', () => {
     const list = new TrustedProxies({ closing: new AbortController().signal, protect: () => undefined });
     list.set(['192.0.2.1']);
     for (const entry of [
@@ -134,7 +134,7 @@ describe('the list of trusted proxies', () => {
     expect(claimed(list, '192.0.2.1')).toBe('198.51.100.1');
   });
 
-  it('knows a range however it is written', () => {
+  it('accepts every notation of a range', () => {
     const list = new TrustedProxies({ closing: new AbortController().signal, protect: () => undefined });
     list.set([' 10.1.2.3/8 ', '::ffff:172.16.0.0/108', '2001:DB8::/32']);
     for (const proxy of ['10.200.0.1', '::ffff:10.0.0.1', '172.31.255.1', '2001:db8:ffff::1'])
@@ -143,10 +143,10 @@ describe('the list of trusted proxies', () => {
   });
 });
 
-describe('the id of a request', () => {
+describe('the request id', () => {
   const ID = 'proxy-4711:a.b';
 
-  it('is the one that a trusted proxy gives it, and an own one otherwise', () => {
+  it('comes from a trusted proxy, and is generated otherwise', () => {
     proxies.set(['192.0.2.0/24']);
     const idOf = (remote: string, id: string): string => proxies.requestId(from(remote, { 'x-request-id': id }));
     expect(idOf('192.0.2.7', ID)).toBe(ID);

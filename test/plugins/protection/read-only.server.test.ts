@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => forum[Symbol.asyncDispose]());
 
-/** As a standby, or a server whose operator looks after it: new sessions, and so new connections, may only read. */
+/** As on a standby or a server under maintenance: new sessions, and so new connections, may only read. */
 async function become(readOnly: 'on' | 'off'): Promise<void> {
   const data = forum.app.service(Data);
   await data.transaction(async () => {
@@ -35,7 +35,7 @@ async function become(readOnly: 'on' | 'off'): Promise<void> {
   await vi.waitFor(async () => expect(await forum.app.data.readOnly()).toBe(readOnly === 'on'), { timeout: 10_000 });
 }
 
-test('while the database is read-only, everything can be read, by guests and members', async () => {
+test('while the database is read-only, guests and members can read everything', async () => {
   const guest = forum.client();
   for (const path of [
     '/',
@@ -50,7 +50,7 @@ test('while the database is read-only, everything can be read, by guests and mem
   }
 });
 
-test('what would write says that it is read-only and when to come back, to programs and to people, and keeps what was typed', async () => {
+test('writes get a read-only error with Retry-After, in the API and on pages, which preserve the form', async () => {
   const call = await ada.post('/api/posts', { discussion_id: '1', content: 'A reply' });
   expect([call.status, call.headers.get('retry-after'), call.body.code]).toEqual([503, '30', 'read_only']);
   await ada.csrf('/d/1-before');
@@ -63,13 +63,13 @@ test('what would write says that it is read-only and when to come back, to progr
   expect((await guest.submit('/login', { identifier: 'ada', password: PASSWORD })).status).toBe(503);
 });
 
-test('the process stays ready and says what it cannot do; asked strictly, it is not ready', async () => {
+test('the process stays ready and reports the read-only database; with ?strict it is not ready', async () => {
   const ready = await forum.client().get('/readyz');
   expect([ready.status, ready.body]).toEqual([200, { success: true, checks: { database: 'read-only', redis: 'ok' } }]);
   expect((await forum.client().get('/readyz?strict')).status).toBe(503);
 });
 
-test('it writes again by itself as soon as the database does', async () => {
+test('writes resume by themselves once the database accepts them', async () => {
   await become('off');
   await expect
     .poll(async () => (await ada.post('/api/posts', { discussion_id: '1', content: 'A reply' })).status, {

@@ -6,10 +6,10 @@ import { useForum } from '../discussions/forum.ts';
 import { settled } from '../events/settled.ts';
 
 const forum = useForum({ 'api.rate_limit_user': 10_000 });
-/** From when on somebody has read, and work that comes and goes by itself. */
+/** Read starts, and jobs that appear and finish by themselves. */
 const MARKS = new Set(['read_start', 'job']);
 
-/** What each table holds, but when members were last seen and how often something was looked at. */
+/** The content of each table, except when members were last seen and view counts. */
 async function contents(): Promise<Readonly<Record<string, string>>> {
   const { data } = forum.app.app;
   const tables = await data.all(
@@ -29,7 +29,7 @@ async function contents(): Promise<Readonly<Record<string, string>>> {
   return digests;
 }
 
-test('reads change nothing but marks of who was here and what was read, so that no other site can forge a change', async () => {
+test('GET requests change nothing but presence and read marks, so no other site can forge a change', async () => {
   const made = await forum.start('ada', 'Only read');
   await settled(forum.app);
   const before = await contents();

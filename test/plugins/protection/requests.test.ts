@@ -16,7 +16,7 @@ const open = async (url: string): Promise<Socket> => {
   return socket.on('error', () => undefined);
 };
 
-/** The status line of the answer to a request that is sent as it is written here. */
+/** The status line of the response to a request sent verbatim. */
 async function raw(url: string, head: readonly string[]): Promise<string> {
   const socket = await open(url);
   socket.write([...head, '', ''].join('\r\n'));
@@ -26,7 +26,7 @@ async function raw(url: string, head: readonly string[]): Promise<string> {
 }
 
 describe('a request', () => {
-  test('with two Host headers, with none or with one that is no host is 400, wherever it is for', async () => {
+  test('with two Host headers, none or an invalid one is 400 at any path', async () => {
     for (const path of ['/', '/api/version', '/healthz', '/assets/none.css']) {
       for (const hosts of [
         ['forum.test', 'evil.example'],
@@ -58,7 +58,7 @@ describe('a request', () => {
     expect(await raw(forum.url, ['GET /healthz HTTP/1.0'])).toContain(' 200 ');
   });
 
-  test('that says two lengths of its body, or a length and that it comes in pieces, is 400', async () => {
+  test('with conflicting lengths, or a length and chunked encoding, is 400', async () => {
     for (const lines of [
       ['Content-Length: 1', 'Content-Length: 2'],
       ['Content-Length: 1', 'Transfer-Encoding: chunked'],
@@ -72,7 +72,7 @@ describe('a request', () => {
     }
   });
 
-  test('with as many cookies, parameters and conditions as fit is answered at once', async () => {
+  test('with as many cookies, parameters and conditions as fit is answered quickly', async () => {
     const many = (piece: string): string => piece.repeat(Math.floor(14_000 / piece.length));
     const headers: readonly Record<string, string>[] = [
       { cookie: many('a=b; ') },
@@ -113,7 +113,7 @@ describe('a request', () => {
     }
   });
 
-  test('that does not come in within its time is cut off, and so are connections beyond the most', async () => {
+  test('that does not arrive in time is cut off, as are connections beyond the limit', async () => {
     await using own = await startForum({ environment: { requestSeconds: 1, maxConnections: 2 } });
     const slow = await open(own.url);
     const ended = once(slow, 'close');
@@ -131,12 +131,12 @@ describe('a request', () => {
   });
 });
 
-describe('requests that are sent on one connection without waiting for answers', () => {
+describe('pipelined requests', () => {
   const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: forum.test\r\n\r\n`;
   const lists = (count: number): readonly string[] =>
     Array.from({ length: count }, (_, index) => `/api/discussions?limit=${index + 1}`);
 
-  test('are answered in their order', async () => {
+  test('are answered in order', async () => {
     const socket = await open(forum.url);
     let answers = '';
     socket.on('data', (data: Buffer) => (answers += data.toString('latin1')));
@@ -146,21 +146,21 @@ describe('requests that are sent on one connection without waiting for answers',
     socket.destroy();
   });
 
-  test('begin only when it is their turn', async () => {
+  test('start only when it is their turn', async () => {
     const left = async (): Promise<number> =>
       Number((await forum.client().get('/api/version')).headers.get('x-ratelimit-remaining'));
     const before = await left();
     const socket = await open(forum.url);
-    // The stream does not end, so nothing after it has its turn.
+    // The stream does not end, so nothing after it is started.
     socket.write(['/api/live', ...lists(10)].map(get).join(''));
     await once(socket, 'data');
     await delay(1_000);
-    // Each request counts when it begins: the stream has, and so has the one that asks.
+    // Requests are counted when they start: the stream has started, and so has the one that reads the limit.
     expect(before - (await left())).toBe(2);
     socket.destroy();
   });
 
-  test('cost their connection where there are many', async () => {
+  test('close the connection when there are too many', async () => {
     const socket = await open(forum.url);
     socket.resume();
     const closed = once(socket, 'close', { signal: AbortSignal.timeout(10_000) });
@@ -178,7 +178,7 @@ describe('a form', () => {
     ).status;
   };
 
-  test('passes from the site’s own origin, and from no other, whatever its Host says', async () => {
+  test('is accepted from the site’s own origin only, whatever the Host header says', async () => {
     expect(await statusOf(forum, {})).toBe(303);
     expect(await statusOf(forum, { origin: 'http://forum.test' })).toBe(303);
     expect(await statusOf(forum, { origin: 'null', 'sec-fetch-site': 'same-origin' })).toBe(303);
@@ -197,7 +197,7 @@ describe('a form', () => {
         origin,
       ).toBe(403);
     }
-    // fetch sets Host by itself.
+    // fetch sets Host itself.
     const client = forum.client();
     const token = await client.csrf();
     const cookie = [...client.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
@@ -212,7 +212,7 @@ describe('a form', () => {
     expect(forum.lines.filter(({ message }) => message.includes('is BASE_URL correct?'))).toHaveLength(1);
   });
 
-  test('passes on the own machine under each of its names, where the site has one of them', async () => {
+  test('is accepted under every name of localhost when the site’s own is one of them', async () => {
     await using own = await startForum({ environment: { baseUrl: 'http://localhost:3000' } });
     expect(await statusOf(own, { origin: 'http://localhost:3000' })).toBe(303);
     expect(await statusOf(own, { origin: own.url })).toBe(303);
@@ -221,7 +221,7 @@ describe('a form', () => {
   });
 });
 
-test('under https every cookie has the prefix and is Secure, also behind a proxy that nobody named', async () => {
+test('under https every cookie has the __Host- prefix and is Secure, even behind an unlisted proxy', async () => {
   await using own = await startForum({ environment: { baseUrl: 'https://forum.test' } });
   const client = own.client();
   const lines: string[] = [];
@@ -250,7 +250,7 @@ test('under https every cookie has the prefix and is Secure, also behind a proxy
   }
 });
 
-test('a forum’s folder is nobody else’s to look into', async () => {
+test('the data directory of a forum is accessible to its owner only', async () => {
   const { dataDir } = forum.app.environment;
   await using own = await startForum({ environment: { dataDir: join(dataDir, 'fresh') } });
   expect((await stat(own.app.environment.dataDir)).mode & 0o777).toBe(0o700);

@@ -3,7 +3,7 @@ import { Data, definePlugin, sql, Type } from 'parley-forum';
 import { api } from 'parley-forum/plugins/api';
 import { startForum, type TestForum } from 'parley-forum/testing';
 
-/** A plugin whose statement takes longer than statements may, which it may here for a moment only. */
+/** A plugin whose statement exceeds the statement timeout, which is short here. */
 const slow = definePlugin({
   id: 'slow',
   needs: { data: Data },
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => forum[Symbol.asyncDispose]());
 
-test('statements may take half a minute, and transactions do nothing for a minute', async () => {
+test('statements time out after 30 seconds, and idle transactions after a minute', async () => {
   const limit = async (name: string) =>
     (await forum.app.data.one(sql<{ limit: string }>`select current_setting(${name}) as limit`))!.limit;
   expect([await limit('statement_timeout'), await limit('idle_in_transaction_session_timeout')]).toEqual([
@@ -33,7 +33,7 @@ test('statements may take half a minute, and transactions do nothing for a minut
   ]);
 });
 
-test('a statement that takes too long is ended, answered with 503, and logged', async () => {
+test('a statement that times out is cancelled, answered with 503, and logged', async () => {
   const { status, body, headers } = await forum.client().get('/api/slow');
   expect([status, body.success, headers.has('retry-after')]).toEqual([503, false, true]);
   expect(forum.lines.some(({ level, error }) => level === 'error' && /statement timeout/.test(String(error)))).toBe(
@@ -41,7 +41,7 @@ test('a statement that takes too long is ended, answered with 503, and logged', 
   );
 });
 
-test('a connection that says nothing is kept for 65 seconds', async () => {
+test('an idle connection is kept for 65 seconds', async () => {
   const { headers } = await fetch(`${forum.url}/healthz`);
   expect(headers.get('keep-alive')).toBe('timeout=65');
 });
