@@ -22,7 +22,7 @@ const page = async (number: number, slug: string, client: Client = forum.guest):
   expectStatus(await client.get(`/d/${number}-${slug}`), 200).text;
 
 describe('a reaction', () => {
-  test('is given and taken back, several of one member on one post', async () => {
+  test('is added and removed; a member may add several to one post', async () => {
     const { postId, id } = await forum.start('ada', 'Liked');
     expect((await toggle(forum.as.bob, postId, 'like')).body).toEqual({
       success: true,
@@ -50,20 +50,20 @@ describe('a reaction', () => {
     });
   });
 
-  test('is named by slug or emoji, with and without the mark for colours', async () => {
+  test('is named by slug or emoji, with or without the variation selector', async () => {
     const { postId } = await forum.start('ada', 'By emoji');
     expect((await toggle(forum.as.bob, postId, '👍')).body.reactions[0].reaction).toBe('like');
     expect((await toggle(forum.as.bob, postId, '❤')).body.action).toBe('added');
     expect((await toggle(forum.as.bob, postId, '❤️')).body.action).toBe('removed');
   });
 
-  test('may be given to one’s own post, and in a locked discussion', async () => {
+  test('may be added to one’s own post, and in a locked discussion', async () => {
     const { id, postId } = await forum.start('ada', 'My own');
     await forum.as.mia.put(`/api/discussions/${id}`, { is_locked: true });
     expect((await toggle(forum.as.ada, postId, 'love')).body.action).toBe('added');
   });
 
-  test('is told to listeners when it is given, not when it is taken back', async () => {
+  test('notifies listeners when it is added, but not when it is removed', async () => {
     const { id, postId } = await forum.start('ada', 'Heard');
     heard.length = 0;
     await toggle(forum.as.bob, postId, 'wow');
@@ -80,7 +80,7 @@ describe('a reaction', () => {
     ]);
   });
 
-  test('stays consistent when equal toggles come at once', async () => {
+  test('stays consistent under concurrent identical toggles', async () => {
     const { postId } = await forum.start('ada', 'Raced');
     for (const times of [2, 7, 8]) {
       const answers = await Promise.all(Array.from({ length: times }, () => toggle(forum.as.bob, postId, 'sad')));
@@ -102,7 +102,7 @@ describe('a reaction', () => {
     expect((await forum.as.bob.post('/api/reactions/toggle', { post_id: postId, ...body })).status).toBe(status);
   });
 
-  test('is refused from guests, banned members, and on what cannot be seen', async () => {
+  test('is refused for guests, banned members, and posts the caller cannot see', async () => {
     const { postId } = await forum.start('ada', 'Closed to some');
     const hidden = await forum.start('mia', 'Among us', 'staff');
     const { id: replyId } = await forum.reply('bob', (await forum.start('ada', 'With a reply')).id, 'Gone soon');
@@ -120,7 +120,7 @@ describe('a reaction', () => {
 });
 
 describe('GET /api/reactions/post/{post_id}', () => {
-  test('lists a post’s reactions with who gave them last', async () => {
+  test('lists a post’s reactions with the latest members who reacted', async () => {
     const { postId } = await forum.start('ada', 'Who');
     for (const name of ['bob', 'mia'] as const) await toggle(forum.as[name], postId, 'laugh');
     await toggle(forum.as.bob, postId, 'like');
@@ -145,7 +145,7 @@ describe('GET /api/reactions/post/{post_id}', () => {
     ).toBe('laugh');
   });
 
-  test('has 404 for what the caller may not see', async () => {
+  test('responds 404 for a post that the caller may not see', async () => {
     const { postId } = await forum.start('mia', 'Not for all', 'staff');
     expect((await forum.as.ada.get(`/api/reactions/post/${postId}`)).status).toBe(404);
     expect((await forum.guest.get('/api/reactions/post/xyz')).status).toBe(404);
@@ -157,7 +157,7 @@ describe('GET /api/users/reactions', () => {
   const mine = async (client: Client, query = ''): Promise<any> =>
     expectStatus(await client.get(`/api/users/reactions${query}`), 200).body;
 
-  test('lists what a member gave, the newest first, in pages', async () => {
+  test('lists a member’s reactions, newest first, in pages', async () => {
     const posts: string[] = [];
     for (let count = 0; count < 5; count++) posts.push((await forum.start('ada', `Given ${count}`)).postId);
     for (const postId of posts) await toggle(forum.as.root, postId, 'like');
@@ -176,7 +176,7 @@ describe('GET /api/users/reactions', () => {
     expect((await forum.as.root.get('/api/users/reactions?cursor=abc')).status).toBe(400);
   });
 
-  test('of somebody else shows only what lies where the caller may read', async () => {
+  test('shows only posts that the caller may read when listing another member', async () => {
     const [open, hidden] = [await forum.start('mia', 'Open'), await forum.start('mia', 'Staff only', 'staff')];
     const gone = await forum.start('mia', 'Deleted later');
     for (const { postId } of [open, hidden, gone]) await toggle(forum.as.mia, postId, 'thanks');
@@ -194,7 +194,7 @@ describe('GET /api/users/reactions', () => {
     }
   });
 
-  test('needs to know whose', async () => {
+  test('requires a user id from guests', async () => {
     expect((await forum.guest.get('/api/users/reactions')).body).toMatchObject({
       success: false,
       details: [{ field: 'user_id' }],
@@ -206,7 +206,7 @@ describe('GET /api/users/reactions', () => {
 });
 
 describe('a page of posts', () => {
-  test('asks the database once for all reactions, however many posts', async () => {
+  test('runs the same number of statements for any number of posts', async () => {
     const { id } = await forum.start('ada', 'Long');
     for (let count = 0; count < 12; count++)
       await toggle(forum.as.bob, (await forum.reply('bob', id, `Reply ${count}`)).id, 'like');
@@ -218,7 +218,7 @@ describe('a page of posts', () => {
     expect(await asked(12)).toBe(await asked(3));
   });
 
-  test('shows the reactions of now, to guests and members, from stored answers too', async () => {
+  test('shows current reactions to guests and members, even when cached', async () => {
     const { number, postId } = await forum.start('ada', 'Fresh');
     for (let time = 0; time < 2; time++)
       for (const client of [forum.guest, forum.as.bob]) await page(number, 'fresh', client);
@@ -232,7 +232,7 @@ describe('a page of posts', () => {
     expect(await page(number, 'fresh', forum.as.bad)).not.toContain(`/p/${postId}/react"`);
   });
 
-  test('has a page of who reacted, where one reacts without script', async () => {
+  test('links to a page that lists who reacted, with a form to react without JavaScript', async () => {
     const { number, postId } = await forum.start('ada', 'Buttons');
     expect(await page(number, 'buttons', forum.as.bob)).toContain(`href="/p/${postId}/reactions"`);
     const reactors = async (client = forum.as.bob) =>
@@ -254,13 +254,13 @@ describe('a page of posts', () => {
   });
 });
 
-describe('the profile of a member', () => {
+describe('a member’s profile', () => {
   const given = async (client: Client = forum.guest, query = ''): Promise<readonly string[]> => {
     const { text } = expectStatus(await client.get(`/u/bob/reactions${query}`), 200);
     return [...text.matchAll(/<h3 class="card-title"><a [^>]*>([^<]*)</g)].map(([, title = '']) => title);
   };
 
-  test('lists what they reacted to, the newest first, among what the viewer may see', async () => {
+  test('lists the posts they reacted to, newest first, that the viewer may see', async () => {
     const { postId } = await forum.start('ada', 'Oakum');
     const { postId: closed } = await forum.start('mia', 'Rota', 'staff');
     const before = await given();
@@ -278,7 +278,7 @@ describe('the profile of a member', () => {
     expect(await given()).toEqual(before);
   });
 
-  test('takes a number of statements that does not grow with the list', async () => {
+  test('runs the same number of statements for any length of the list', async () => {
     const { postId: first } = await forum.start('ada', 'First knot');
     await toggle(forum.as.root, first, 'like');
     const measure = () => forum.app.statements(() => forum.guest.get(`/u/root/reactions?x=${Math.random()}`));
@@ -295,7 +295,7 @@ describe('an admin', () => {
   const save = (body: object, client: Client = forum.as.root) =>
     client.post('/admin/reactions/save', body, { accept: 'application/json' });
 
-  test('adds a kind, renames it, and what is not said stays', async () => {
+  test('adds a kind of reaction and renames it; omitted fields are unchanged', async () => {
     const made = await save({ slug: 'rocket', emoji: '🚀', label: 'Rocket' });
     expect([made.status, made.body]).toEqual([
       201,
@@ -312,7 +312,7 @@ describe('an admin', () => {
     ]);
   });
 
-  test('switches a kind off: it stays where it was given and cannot be given any more', async () => {
+  test('disables a kind: existing reactions remain, and new ones are refused', async () => {
     const { number, postId } = await forum.start('ada', 'Sadness');
     await toggle(forum.as.bob, postId, 'sad');
     await save({ slug: 'sad', enabled: false });
@@ -328,12 +328,12 @@ describe('an admin', () => {
     [{ slug: 'party', emoji: '👍', label: 'x' }, 'emoji'],
     [{ slug: 'party', emoji: '🎉' }, 'label'],
     [{ slug: 'party', emoji: '🎉', label: 'x', position: -1 }, 'position'],
-  ])('is told what is wrong with %j', async (body, field) => {
+  ])('gets a validation error for %j', async (body, field) => {
     const answer = await save(body);
     expect([answer.status, answer.body.details?.[0]?.field]).toEqual([400, field]);
   });
 
-  test('lists kinds of reactions by parts for programs', async () => {
+  test('lists the kinds of reactions as JSON, in pages', async () => {
     const listed = (query: string) => forum.as.root.get(`/admin/reactions?${query}`, { accept: 'application/json' });
     const { reactions: all, count, hasMore } = (await listed('')).body;
     expect([count, hasMore]).toEqual([all.length, false]);
@@ -344,7 +344,7 @@ describe('an admin', () => {
     });
   });
 
-  test('alone may, and has a page for it', async () => {
+  test('is the only one allowed to, and has a page for it', async () => {
     expect((await save({ slug: 'like', label: 'Mine' }, forum.as.mia)).status).toBe(403);
     const text = expectStatus(await forum.as.root.get('/admin/reactions?slug=like'), 200).text;
     expect(text).toContain('value="Like"');

@@ -25,8 +25,8 @@ beforeAll(async () => {
   await later();
 });
 
-describe('a discussion that was deleted', () => {
-  test('is unread once it is restored, though all was marked read meanwhile', async () => {
+describe('a deleted discussion', () => {
+  test('is unread once restored, even if everything was marked read in the meantime', async () => {
     const { id } = await forum.start('ada', 'Gone for a while');
     await remove(id);
     await readAll('bob');
@@ -42,7 +42,7 @@ describe('a discussion that was deleted', () => {
     expect(await unread('bob')).toEqual([]);
   });
 
-  test('is unread from where one had read it, though one has looked at all there was since', async () => {
+  test('is unread from the read mark on once restored, even if nothing was unread in the meantime', async () => {
     const { id } = await forum.start('ada', 'Begun to read');
     await read('bob', id, 1);
     await forum.reply('ada', id, 'Not read');
@@ -63,7 +63,7 @@ describe('a discussion that was deleted', () => {
       (last: string, id: string, to: string) =>
         forum.as.mia.post(`/api/discussions/${id}/move-posts`, { post_ids: [last], discussion_id: to }),
     ],
-  ])('is unread still where its last posts %s then', async (_what, shorten) => {
+  ])('stays unread after its last posts %s', async (_what, shorten) => {
     const { id } = await forum.start('ada', 'Shorter by now');
     await later();
     const [last, to] = [await forum.reply('ada', id, 'Not for long'), await forum.start('ada', 'Read all the time')];
@@ -79,7 +79,7 @@ describe('a discussion that was deleted', () => {
     expect(await unread('bob')).toEqual([]);
   });
 
-  test('stays read for those who had read it, and is marked read at once with all others', async () => {
+  test('stays read for members who had read it, and is included in marking everything read', async () => {
     const { id } = await forum.start('mia', 'Read before');
     await read('bob', id, 1);
     await remove(id);
@@ -95,8 +95,8 @@ describe('a discussion that was deleted', () => {
   });
 });
 
-describe('a discussion that was where a member sees nothing', () => {
-  test('is unread where they see it, and as read as before for those who saw it', async () => {
+describe('a discussion moved out of a hidden category', () => {
+  test('becomes unread for members who see it now, and keeps its state for those who saw it before', async () => {
     const { id } = await forum.start('root', 'Among ourselves', 'staff');
     await readAll('bob');
     await readAll('mia');
@@ -107,7 +107,7 @@ describe('a discussion that was where a member sees nothing', () => {
     expect(await unread('bob')).toEqual([]);
   });
 
-  test('is unread also where it is merged into one that they have read', async () => {
+  test('is also unread when merged into a discussion they have read', async () => {
     const [from, to] = [await forum.start('root', 'Of the staff', 'staff'), await forum.start('root', 'Of all')];
     await read('bob', to.id, 1);
     await readAll('bob');

@@ -8,7 +8,7 @@ import { expectStatus, PASSWORD, useForum, type Name } from '../discussions/foru
 const forum = useForum();
 const DAY = 86_400_000;
 
-/** Time goes on between what is done; members are seen once, from when on things are new for them. */
+/** Advances the clock between steps; members are seen once, which sets their read start. */
 const later = (ms = 120_000): Promise<unknown> => forum.app.clock.advance(ms) as unknown as Promise<unknown>;
 const unread = async (client: Client, query = ''): Promise<any[]> =>
   expectStatus(await client.get(`/api/unread${query}`), 200).body.discussions;
@@ -30,8 +30,8 @@ beforeAll(async () => {
   await later();
 });
 
-describe('what is unread', () => {
-  test('is what others wrote since; what one wrote oneself is read', async () => {
+describe('unread posts', () => {
+  test('are those written by others since the read mark; one’s own posts are read', async () => {
     const { id } = await forum.start('ada', 'Counted');
     expect([await markOf('ada', id), await markOf('bob', id)]).toEqual([
       [1, 0],
@@ -50,7 +50,7 @@ describe('what is unread', () => {
     expect(await titles('ada')).toEqual([]);
   });
 
-  test('does not count what was deleted', async () => {
+  test('do not include deleted posts', async () => {
     const { id } = await forum.start('ada', 'With a gap');
     const { id: second } = await forum.reply('bob', id, 'Second');
     const { id: third } = await forum.reply('bob', id, 'Third');
@@ -63,7 +63,7 @@ describe('what is unread', () => {
     await readAll('ada');
   });
 
-  test('is told of nothing that one may not see, a deleted discussion among it; moderators see that one', async () => {
+  test('are not marked in deleted discussions, except for moderators, who can see them', async () => {
     const { id } = await forum.start('ada', 'Gone by now');
     for (const text of ['One', 'Two']) await forum.reply('ada', id, text);
     expect((await forum.as.mia.delete(`/api/discussions/${id}`)).status).toBe(200);
@@ -72,7 +72,7 @@ describe('what is unread', () => {
     expect(await marks('mia')).toEqual([expect.objectContaining({ discussion_id: id, last_read_number: 3 })]);
   });
 
-  test('is not what began before one came, until one opens it', async () => {
+  test('do not include a discussion from before the read start until it is opened', async () => {
     const { id } = await forum.start('ada', 'Older than bob’s start');
     await later();
     await readAll('bob');
@@ -85,7 +85,7 @@ describe('what is unread', () => {
     await readAll('bob');
   });
 
-  test('is new for as long as the forum says, and never for those who cannot see it', async () => {
+  test('are new for the configured time, and only for members who can see them', async () => {
     await readAll('bob');
     await later();
     await forum.start('ada', 'Lately begun');
@@ -97,8 +97,8 @@ describe('what is unread', () => {
   });
 });
 
-describe('marks', () => {
-  test('move on and never back, but from a post that is made unread', async () => {
+describe('read marks', () => {
+  test('only move forward, except when a post is marked unread', async () => {
     const { id } = await forum.start('ada', 'Monotonic');
     const posts = [];
     for (let at = 0; at < 4; at++) posts.push(await forum.reply('ada', id, `Reply ${at}`));
@@ -110,7 +110,7 @@ describe('marks', () => {
     expect(await titles('bob')).toContain('Monotonic');
   });
 
-  test('are made unread also in what is long past', async () => {
+  test('can be reset to unread in old discussions', async () => {
     const { id, postId } = await forum.start('ada', 'Long past');
     await later(30 * DAY);
     for (const name of ['ada', 'bob', 'mia', 'root'] as const) await forum.as[name].login(name, 'Plain-Sailing-42');
@@ -121,7 +121,7 @@ describe('marks', () => {
     await readAll('bob');
   });
 
-  test('all at once: everywhere, or in one category', async () => {
+  test('can be set for everything at once, or for one category', async () => {
     await later();
     await forum.start('ada', 'In general');
     await forum.start('ada', 'In help', 'help');
@@ -132,7 +132,7 @@ describe('marks', () => {
     expect((await forum.as.bob.post('/api/read-marks/all', { category_id: 'staff' })).status).toBe(400);
   });
 
-  test('are refused from guests, and of what is not there or cannot be seen', async () => {
+  test('are refused for guests, and for discussions that are missing or hidden', async () => {
     const { id, postId } = await forum.start('mia', 'Staff alone', 'staff');
     expect((await read('bob', id, 1)).body.read_marks).toEqual([]);
     expect((await forum.as.bob.post(`/api/posts/${postId}/unread`)).status).toBe(404);
@@ -149,7 +149,7 @@ describe('marks', () => {
 });
 
 describe('pages', () => {
-  test('say what is new in rows, which lead to it, and draw a line above it', async () => {
+  test('show new posts in rows that link to the first one, below a divider', async () => {
     await readAll('bob');
     const { id, number } = await forum.start('ada', 'Rows and lines');
     await forum.reply('ada', id, 'Second');
@@ -166,7 +166,7 @@ describe('pages', () => {
     expect((await forum.as.bob.get('/')).text).toMatch(new RegExp(`<a href="/d/${number}-rows-and-lines"`));
   });
 
-  test('show what is pinned as read once it was, until there is something new', async () => {
+  test('show a pinned discussion as read until there is a new post', async () => {
     await readAll('bob');
     const { id, number } = await forum.start('ada', 'House rules');
     await forum.reply('ada', id, 'Second');
@@ -185,7 +185,7 @@ describe('pages', () => {
     expect((await forum.as.mia.get('/')).text).not.toContain(`<a class="read" href="${path}"`);
   });
 
-  test('lead from one unread post to the next, without script too', async () => {
+  test('lead from one unread post to the next, also without JavaScript', async () => {
     await readAll('bob');
     await later();
     const first = await forum.start('ada', 'First');
@@ -209,7 +209,7 @@ describe('pages', () => {
     await expect.poll(() => markOf('bob', id)).toEqual([20, 1]);
   });
 
-  test('are never older than what was read or written', async () => {
+  test('are up to date after reading and writing, even when cached', async () => {
     await readAll('bob');
     const { id } = await forum.start('ada', 'Kept pages');
     const shown = async () => [
@@ -226,7 +226,7 @@ describe('pages', () => {
     expect(await shown()).toEqual([undefined, false, 0]);
   });
 
-  test('say at their tabs how much is unread, and how much of what one follows', async () => {
+  test('show at their tabs how many unread and followed discussions there are', async () => {
     await readAll('bob');
     const counts = async (path = '/'): Promise<(string | undefined)[]> => {
       const { text } = await forum.as.bob.get(path);
@@ -250,7 +250,7 @@ describe('pages', () => {
     expect(await counts()).toEqual([undefined, undefined]);
   });
 
-  test('cost the same number of statements whatever there is, and guests none', async () => {
+  test('run the same number of statements whatever there is, and none for guests', async () => {
     await readAll('bob');
     const cost = async (path: string, client: Client): Promise<number> => {
       await forum.reply('ada', (await forum.start('ada', `Cost of ${path}`)).id, 'Purges what is kept');
@@ -267,8 +267,8 @@ describe('pages', () => {
   });
 });
 
-describe('a reply that waited for a moderator', () => {
-  test('is read by its writer, who does not pass over what others wrote meanwhile', async () => {
+describe('a reply held for approval', () => {
+  test('is read by its author, without marking posts by others as read', async () => {
     const settings = forum.app.app.service(Settings);
     await settings.set({ 'approval.words': ['barnacle'] });
     await readAll('bob');
@@ -292,11 +292,11 @@ describe('a reply that waited for a moderator', () => {
   });
 });
 
-describe('posts that move', () => {
+describe('moved posts', () => {
   const move = async (id: string, body: object): Promise<any> =>
     expectStatus(await forum.as.mia.post(`/api/discussions/${id}/move-posts`, body), 200).body;
 
-  test('are no longer unread where they were, and are where they are now', async () => {
+  test('are no longer unread in the old discussion, but in the new one', async () => {
     await readAll('ada');
     await later();
     const [from, to] = [await forum.start('mia', 'Less of it'), await forum.start('mia', 'More of it')];
@@ -319,7 +319,7 @@ describe('posts that move', () => {
     await readAll('ada');
   });
 
-  test('are read by their writer, who does not pass over what they have not read', async () => {
+  test('are read by their author, without marking other posts as read', async () => {
     await later();
     const [from, to] = [await forum.start('mia', 'Own words'), await forum.start('mia', 'Words of others')];
     await forum.reply('mia', to.id, 'Not read by bob');
@@ -337,8 +337,8 @@ describe('posts that move', () => {
   });
 });
 
-describe('posts that move and were read', () => {
-  test('are read where they are now, as far as they were, by who has read what is before them there', async () => {
+describe('moved posts that were read', () => {
+  test('are read in the new discussion for members who have read everything before them', async () => {
     await readAll('ada');
     await later();
     const [from, to] = [await forum.start('mia', 'Taken apart'), await forum.start('mia', 'Put together')];
@@ -366,7 +366,7 @@ describe('posts that move and were read', () => {
       await forum.as.mia.post(`/api/discussions/${from.id}/move-posts`, { post_ids: [three], discussion_id: to.id }),
       200,
     );
-    // ada has read neither the post nor what stands before it there.
+    // ada has read neither the post nor the one before it in the new discussion.
     expect([await markOf('ada', to.id), await markOf('root', to.id)]).toEqual([
       [0, 2],
       [2, 0],
@@ -374,7 +374,7 @@ describe('posts that move and were read', () => {
   });
 });
 
-test('marks are forgotten once nobody has read on for as long as they are kept', async () => {
+test('read marks are deleted once they have not moved for the configured time', async () => {
   const { data, settings } = forum.app.app;
   await settings.set({ 'read-marks.kept_days': 30 });
   const old = await forum.start('ada', 'Long ago');
@@ -389,12 +389,12 @@ test('marks are forgotten once nobody has read on for as long as they are kept',
 });
 
 describe('an import', () => {
-  // So much time has gone by that they are logged out.
+  // Their sessions have expired by now.
   beforeAll(async () => {
     for (const name of ['ada', 'bob'] as const) await forum.as[name].login(name, PASSWORD);
   });
 
-  test('brings along how far members had read: the rest of that is unread, and what began since', async () => {
+  test('brings read marks along: only later posts and newer discussions are unread', async () => {
     const { kernel } = forum.app.app;
     const { ada, bob } = forum.ids;
     const now = forum.app.clock.now();
@@ -448,7 +448,7 @@ describe('an import', () => {
     await expect(kernel.service(Importer)!.importDiscussions([wrong])).rejects.toThrow('last_read_number');
   });
 
-  test('is what alone takes marks with a discussion', async () => {
+  test('is the only way to create a discussion with read marks', async () => {
     const discussion = { title: 'Sent with marks', content: 'Text', category_id: 'general' };
     const marks = [{ user_id: forum.ids.bob, last_read_number: 1, read_at: new Date().toISOString() }];
     const { body } = await forum.as.ada.post('/api/discussions', { ...discussion, last_read_number: marks });
@@ -458,7 +458,7 @@ describe('an import', () => {
   });
 });
 
-test('of many marks all old ones are forgotten and no others', async () => {
+test('all old read marks are deleted when there are many, and no others', async () => {
   const { data, settings } = forum.app.app;
   await settings.set({ 'read-marks.kept_days': 30 });
   const mark = (count: number, days: number): Promise<unknown> =>

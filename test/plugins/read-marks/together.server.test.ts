@@ -24,7 +24,7 @@ afterAll(async () => {
   for (const forum of forums.toReversed()) await forum[Symbol.asyncDispose]();
 });
 
-test('marks that come to two processes at once agree on the greatest, and neither shows an older page, nor what is muted', async () => {
+test('concurrent marks in two processes converge on the greatest, and neither process shows stale or muted content', async () => {
   const started = await ada![0]!.post('/api/discussions', {
     title: 'Shared',
     content: 'Words',

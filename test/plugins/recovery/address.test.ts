@@ -18,7 +18,7 @@ const switchOn = (on: boolean): Promise<void> =>
 interface Member {
   readonly account: Account;
   readonly client: Client;
-  /** The address they want. */
+  /** The address they request. */
   readonly wanted: string;
 }
 async function member(): Promise<Member> {
@@ -43,8 +43,8 @@ beforeAll(async () => {
 afterAll(() => forum[Symbol.asyncDispose]());
 beforeEach(() => switchOn(true));
 
-describe('another address, where addresses are confirmed', () => {
-  it('is the member’s once they followed the link that went there, without script', async () => {
+describe('a new e-mail address, when addresses are confirmed', () => {
+  it('takes effect once its owner follows the link sent to it, without JavaScript', async () => {
     const one = await member();
     const { client, account, wanted } = one;
     expect((await client.get(EMAIL)).status).toBe(200);
@@ -77,7 +77,7 @@ describe('another address, where addresses are confirmed', () => {
     await expect(visitor().login(account.email, PASSWORD)).rejects.toThrow('401');
   });
 
-  it('asks whoever opens the link to log in, and leads back to it', async () => {
+  it('requires a login to open the link, and returns to it', async () => {
     const one = await member();
     const link = await linkFor(one);
     const client = visitor();
@@ -95,7 +95,7 @@ describe('another address, where addresses are confirmed', () => {
     expect(await addressOf(one)).toBe(one.account.email);
   });
 
-  it('is not for another member, who is told so, and the link goes on to work', async () => {
+  it('cannot be confirmed by another member, and the link stays valid', async () => {
     const [one, other] = [await member(), await member()];
     const link = await linkFor(one);
     const page = await other.client.get(link);
@@ -116,7 +116,7 @@ describe('another address, where addresses are confirmed', () => {
     expect((await follow(one, link)).body).toEqual({ success: true });
   });
 
-  it('is not had by a link that was used, replaced, made up, or is older than a day', async () => {
+  it('cannot be confirmed by a link that is used, replaced, forged or older than a day', async () => {
     const [one, other, late] = [await member(), await member(), await member()];
     const used = await linkFor(one);
     expect((await follow(one, used)).status).toBe(200);
@@ -144,7 +144,7 @@ describe('another address, where addresses are confirmed', () => {
     expect(await addressOf(late)).toBe(late.account.email);
   });
 
-  it('falls with the password: who had the account before cannot take it along', async () => {
+  it('is discarded when the password changes, so a previous intruder cannot take the account', async () => {
     const one = await member();
     const link = await linkFor(one);
     await accounts().setPassword(one.account.id, NEW_PASSWORD);
@@ -154,7 +154,7 @@ describe('another address, where addresses are confirmed', () => {
     expect((await client.get('/settings/security')).text).not.toContain('becomes your address');
   });
 
-  it('that is in use is answered like any other, and its owner is told', async () => {
+  it('that is in use gets the same response, and its owner is notified', async () => {
     const [one, owner] = [await member(), await member()];
     const answer = await want(one, owner.account.email.toUpperCase());
     expect([answer.status, answer.body]).toEqual([200, { success: true, email_verification: true }]);
@@ -168,7 +168,7 @@ describe('another address, where addresses are confirmed', () => {
     expect(await mailCount(forum, owner.account.email.toUpperCase())).toBe(0);
   });
 
-  it('that somebody else has got meanwhile stays theirs', async () => {
+  it('that another member has taken in the meantime stays theirs', async () => {
     const one = await member();
     const link = await linkFor(one);
     await accounts().create({ username: `Sooner-${members}`, email: one.wanted, password: PASSWORD });
@@ -178,7 +178,7 @@ describe('another address, where addresses are confirmed', () => {
     expect(await addressOf(one)).toBe(one.account.email);
   });
 
-  it('must be an address, is asked for three times an hour at most, and needs the password of late', async () => {
+  it('must be valid, may be requested three times an hour, and requires a recent password confirmation', async () => {
     const one = await member();
     expect((await want(one, 'nowhere')).body.details[0]).toMatchObject({ field: 'email' });
     for (let n = 0; n < 3; n++) expect((await want(one, `n${n}-${one.wanted}`)).status).toBe(200);
@@ -188,7 +188,7 @@ describe('another address, where addresses are confirmed', () => {
     expect((await want(one, one.wanted)).body).toMatchObject({ code: 'confirmation_needed' });
   });
 
-  it('that differs in case only is no other: no mail is needed', async () => {
+  it('that differs only in case takes effect without a mail', async () => {
     const one = await member();
     expect((await want(one, one.account.email.toUpperCase())).body).toMatchObject({
       success: true,
@@ -197,7 +197,7 @@ describe('another address, where addresses are confirmed', () => {
     expect(await addressOf(one)).toBe(one.account.email.toUpperCase());
   });
 
-  it('leaves an entry in the audit log, is among the member’s own data, and forgotten with them', async () => {
+  it('is recorded in the audit log, and is part of the member’s data export', async () => {
     const [one, other] = [await member(), await member()];
     const link = await linkFor(one);
     await follow(one, link);
@@ -214,8 +214,8 @@ describe('another address, where addresses are confirmed', () => {
   });
 });
 
-describe('another address, where addresses are not confirmed', () => {
-  it('is the member’s at once, and one in use is said to be', async () => {
+describe('a new e-mail address, when addresses are not confirmed', () => {
+  it('takes effect immediately, and one that is in use is refused', async () => {
     await switchOn(false);
     const [one, other] = [await member(), await member()];
     expect((await want(one, one.wanted)).body).toEqual({ success: true, email: one.wanted });

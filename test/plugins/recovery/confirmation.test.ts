@@ -37,8 +37,8 @@ beforeAll(async () => {
 afterAll(() => forum[Symbol.asyncDispose]());
 beforeEach(() => switchOn(true));
 
-describe('with addresses confirmed', () => {
-  it('a new member is logged in only after the link of their mail was followed', async () => {
+describe('with address confirmation on', () => {
+  it('a new member can log in only after following the link in the mail', async () => {
     const [client, form] = [visitor(), newcomer()];
     const answer = await register(form, client);
     expect([answer.status, answer.body]).toEqual([201, { success: true, email_verification: true }]);
@@ -50,7 +50,7 @@ describe('with addresses confirmed', () => {
     expect((await logIn(form)).body).toMatchObject({ success: true, user: { username: form.username } });
   });
 
-  it('a browser is told to look into its mail, and what to do when it logs in too early', async () => {
+  it('a browser is asked to check its mail, and offered to resend it when logging in too early', async () => {
     const [client, form] = [visitor(), newcomer()];
     await client.csrf('/register');
     const answer = await client.submit('/register', { ...form, password: PASSWORD, password_confirmation: PASSWORD });
@@ -83,7 +83,7 @@ describe('with addresses confirmed', () => {
     expect((await visitor().get(link)).text).toContain('This link no longer works');
   });
 
-  it('the link works for 24 hours, and another mail voids it', async () => {
+  it('the link works for 24 hours, and a newer mail invalidates it', async () => {
     const [form, late] = [newcomer(), newcomer()];
     for (const one of [form, late]) await register(one);
     const [first, tooLate] = [linkIn(await nextMail(forum, form.email)), linkIn(await nextMail(forum, late.email))];
@@ -97,7 +97,7 @@ describe('with addresses confirmed', () => {
     expect((await confirm(tooLate)).status).toBe(404);
   });
 
-  it('the mail is sent again three times an hour at most, and only to whoever knows the password', async () => {
+  it('the mail is resent at most three times an hour, and only after entering the password', async () => {
     const form = newcomer();
     await register(form);
     const client = visitor();
@@ -112,7 +112,7 @@ describe('with addresses confirmed', () => {
     expect((await client.post('/login/verify', {}, asJson)).status).toBe(429);
   });
 
-  it('an address in use is answered like any other, and its owner is told once a day', async () => {
+  it('an address in use gets the same response, and its owner is notified once a day', async () => {
     const owner = { username: 'Owner', email: 'owner@example.org' };
     await forum.app.service(Accounts).create({ ...owner, password: PASSWORD });
     const fresh = await register(newcomer());
@@ -127,7 +127,7 @@ describe('with addresses confirmed', () => {
     expect((await logIn(owner)).body).toHaveProperty('user');
   });
 
-  it('whoever signs up again before confirming gets another link', async () => {
+  it('signing up again before confirming sends another link', async () => {
     const form = newcomer();
     await register(form);
     const first = linkIn(await nextMail(forum, form.email));
@@ -136,7 +136,7 @@ describe('with addresses confirmed', () => {
     expect((await confirm(first)).status).toBe(404);
   });
 
-  it('a taken name is still said, without a word about the address', async () => {
+  it('a taken username is still reported, without revealing anything about the address', async () => {
     const form = newcomer();
     await register(form);
     const answer = await register(form);
@@ -148,7 +148,7 @@ describe('with addresses confirmed', () => {
     ]);
   });
 
-  it('whoever has not confirmed gets no other mail, as the address may be that of a stranger', async () => {
+  it('an unconfirmed address receives no other mail, as it may belong to a stranger', async () => {
     await forum.app.service(Settings).set({ 'notifications.mail_delay': 0 });
     const [stranger, member] = [newcomer(), newcomer()];
     for (const form of [stranger, member]) await register(form);
@@ -171,7 +171,7 @@ describe('with addresses confirmed', () => {
     expect((await nextMail(forum, stranger.email, 1)).headers['subject']).toContain('Buy here');
   });
 
-  it('a new password by mail shows that the address is theirs, too', async () => {
+  it('a password reset also confirms the address', async () => {
     const form = newcomer();
     await register(form);
     await nextMail(forum, form.email);
@@ -185,13 +185,13 @@ describe('with addresses confirmed', () => {
   });
 });
 
-describe('a sign-up that nobody confirms', () => {
+describe('an unconfirmed sign-up', () => {
   const DAY = 86_400_000;
   const clean = (): Promise<void> => forum.runSchedule('recovery/job:clean');
   const idOf = async ({ username }: SignUp): Promise<string | undefined> =>
     (await forum.app.service(Accounts).findByIdentifier(username))?.id;
 
-  it('ends after some days, and name and address are free for whose they are', async () => {
+  it('expires after some days, and frees the username and address', async () => {
     const [form, confirmed] = [newcomer(), newcomer()];
     await register({ ...form, password: NEW_PASSWORD });
     await register(confirmed);
@@ -200,7 +200,7 @@ describe('a sign-up that nobody confirms', () => {
     forum.clock.advance(6 * DAY);
     await clean();
     expect(await idOf(form)).toBe(first);
-    // Another mail does not put it off: whoever wants to keep the address from its owner could ask for one for ever.
+    // Another mail does not extend the time; otherwise anyone could keep the address from its owner for ever.
     const again = visitor();
     await logIn(form, again, NEW_PASSWORD);
     expect((await again.post('/login/verify', {}, asJson)).status).toBe(200);
@@ -216,11 +216,11 @@ describe('a sign-up that nobody confirms', () => {
     expect((await confirm(linkIn(await nextMail(forum, form.email, 2)))).status).toBe(200);
     expect((await logIn(form, visitor(), NEW_PASSWORD)).status).toBe(401);
     expect((await logIn(form)).body).toHaveProperty('user');
-    // Nothing but links went to an address that was nobody's.
+    // Nothing but links was sent to an unconfirmed address.
     await expect.poll(() => mailCount(forum, form.email)).toBe(3);
   });
 
-  it('stays where its member has logged in, while addresses need not be confirmed, and until the plugin of privacy is there', async () => {
+  it('is kept after a login, while confirmation is off, and while the privacy plugin is off', async () => {
     const [member, other] = [newcomer(), newcomer()];
     await register(member);
     await register(other);
@@ -239,8 +239,8 @@ describe('a sign-up that nobody confirms', () => {
   });
 });
 
-describe('without', () => {
-  it('members from before, and those that the setting kept waiting, log in', async () => {
+describe('with address confirmation off', () => {
+  it('existing and waiting members can log in', async () => {
     const waiting = newcomer();
     await register(waiting);
     await switchOn(false);
@@ -252,7 +252,7 @@ describe('without', () => {
     expect((await logIn(waiting)).body).toHaveProperty('email_verification');
   });
 
-  it('an address in use is named', async () => {
+  it('an address in use is reported', async () => {
     await switchOn(false);
     const form = newcomer();
     await register(form);

@@ -10,7 +10,7 @@ const TIMEOUT = { timeout: 20_000, interval: 50 };
 const sentTo = async (forum: TestForum, to: string): Promise<readonly SentMail[]> =>
   (await mailsOf(forum)).filter(({ headers }) => headers['to'] === to);
 
-/** The mail that a member gets next, given how many they have. */
+/** The next mail to a member, given how many they have. */
 export async function nextMail(forum: TestForum, to: string, before = 0): Promise<SentMail> {
   return vi.waitFor(async () => {
     const mail = (await sentTo(forum, to))[before];
@@ -19,7 +19,7 @@ export async function nextMail(forum: TestForum, to: string, before = 0): Promis
   }, TIMEOUT);
 }
 
-/** How many mails went to an address, once the work that was begun has ended. */
+/** The number of mails sent to an address, once pending work has finished. */
 export async function mailCount(forum: TestForum, to: string): Promise<number> {
   await forum.calm();
   return (await sentTo(forum, to)).length;

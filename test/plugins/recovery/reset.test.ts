@@ -9,7 +9,7 @@ import { asJson, linkIn, mailCount, NEW_PASSWORD, nextMail, PASSWORD } from './f
 let forum: TestForum;
 let address = 0;
 let members = 0;
-/** Each visitor comes from an address of their own, so that one test's requests are not another's. */
+/** Each visitor has their own IP address, so that rate limits of one test do not affect another. */
 const visitor = (from = `198.51.100.${++address}`): Client => forum.client({ 'x-forwarded-for': from });
 const accounts = (): Accounts => forum.app.service(Accounts);
 
@@ -35,12 +35,12 @@ beforeAll(async () => {
 });
 afterAll(() => forum[Symbol.asyncDispose]());
 
-describe('asking for a new password', () => {
-  it('is offered where one logs in', async () => {
+describe('requesting a password reset', () => {
+  it('is offered on the login page', async () => {
     expect((await visitor().get('/login')).text).toContain('href="/password/forgot"');
   });
 
-  it('sends a browser on to a page that promises nothing, and a mail to the member', async () => {
+  it('redirects to a page that reveals nothing, and sends a mail to the member', async () => {
     const { email, username } = await member();
     const client = visitor();
     await client.csrf('/password/forgot');
@@ -52,7 +52,7 @@ describe('asking for a new password', () => {
     expect(mail.body).toContain('for 60 minutes');
   });
 
-  it('says the same for addresses that nobody has, and sends nothing', async () => {
+  it('gets the same response for unknown addresses, and sends nothing', async () => {
     const { email } = await member();
     const answers = [await ask(email), await ask('nobody@example.org')];
     expect(answers.map(({ status, body }) => [status, body])).toEqual([
@@ -63,19 +63,19 @@ describe('asking for a new password', () => {
     expect(await mailCount(forum, 'nobody@example.org')).toBe(0);
   });
 
-  it.each([['nobody'], ['a b@example.org'], ['@'], ['']])('refuses %j, which is no address', async (email) => {
+  it.each([['nobody'], ['a b@example.org'], ['@'], ['']])('refuses %j, which is not an address', async (email) => {
     const answer = await ask(email);
     expect([answer.status, answer.body.details[0].field]).toEqual([400, 'email']);
   });
 
-  it('sends nothing to an account that was disabled', async () => {
+  it('sends nothing to a disabled account', async () => {
     const account = await member();
     await accounts().setStatus(account.id, 'disabled');
     expect((await ask(account.email)).status).toBe(200);
     expect(await mailCount(forum, account.email)).toBe(0);
   });
 
-  it('is allowed three times an hour from one address', async () => {
+  it('is limited to three times an hour per IP address', async () => {
     const client = visitor();
     for (let n = 0; n < 3; n++) expect((await ask(`stranger-${n}@example.org`, client)).status).toBe(200);
     const answer = await ask('stranger-4@example.org', client);
@@ -83,14 +83,14 @@ describe('asking for a new password', () => {
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
-  it('is allowed three times an hour for one account, whether or not there is one', async () => {
+  it('is limited to three times an hour per account, whether or not it exists', async () => {
     for (const email of [(await member()).email, 'no-such-member@example.org']) {
       for (let n = 0; n < 3; n++) expect((await ask(email)).status).toBe(200);
       expect((await ask(email.toUpperCase())).status).toBe(429);
     }
   });
 
-  it('says in words what is no address', async () => {
+  it('shows a readable error for an invalid address', async () => {
     const client = visitor();
     await client.csrf('/password/forgot');
     const answer = await client.submit('/password/forgot', { email: 'ada' });
@@ -101,15 +101,15 @@ describe('asking for a new password', () => {
     ]);
   });
 
-  it('needs the forgery token', async () => {
+  it('requires a CSRF token', async () => {
     expect((await visitor().post('/password/forgot', { email: 'ada@example.org' }, asJson)).body.code).toBe(
       'csrf_failed',
     );
   });
 });
 
-describe('the link', () => {
-  it('lets its reader choose a password, ends every session and logs nobody in', async () => {
+describe('the reset link', () => {
+  it('lets the member choose a password, ends every session and does not log in', async () => {
     const account = await member();
     const before = visitor();
     await before.login(account.username, PASSWORD);
@@ -126,7 +126,7 @@ describe('the link', () => {
     expect((await nextMail(forum, account.email, 1)).headers['subject']).toMatch(/password.*changed/i);
   });
 
-  it('works once, also when it is sent twice at the same moment', async () => {
+  it('works once, even when used twice concurrently', async () => {
     const link = await linkFor(await member());
     const answers = await Promise.all([choose(link), choose(link, { password: 'Another-harbour-44' })]);
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 404]);
@@ -139,7 +139,7 @@ describe('the link', () => {
     expect((await visitor().get(link)).text).toContain('This link no longer works');
   });
 
-  it('is void once a newer one was sent', async () => {
+  it('is invalid once a newer one was sent', async () => {
     const account = await member();
     const [first, second] = [await linkFor(account), await linkFor(account, 1)];
     expect((await choose(first)).status).toBe(404);
@@ -154,7 +154,7 @@ describe('the link', () => {
     expect((await choose(late)).status).toBe(404);
   });
 
-  it('falls with the password, and with the address that it was sent to', async () => {
+  it('is invalid after the password or the address changes, or the account is disabled', async () => {
     const [one, other, gone] = [await member(), await member(), await member()];
     const links = [await linkFor(one), await linkFor(other), await linkFor(gone)];
     await accounts().setPassword(one.id, 'Changed-harbour-45');
@@ -163,7 +163,7 @@ describe('the link', () => {
     for (const link of links) expect((await choose(link)).status).toBe(404);
   });
 
-  it('still works after a password that the policy refuses, or that was typed in two ways', async () => {
+  it('still works after a password that is refused, or does not match its confirmation', async () => {
     const account = await member();
     const link = await linkFor(account);
     expect((await choose(link, { password: 'short' })).body.details[0]).toMatchObject({ field: 'password' });
@@ -189,7 +189,7 @@ describe('the link', () => {
     ['%00'],
     ['..%2f..'],
   ];
-  it.each(malformed)('is looked up only when it can be one: %s', async (token) => {
+  it.each(malformed)('is not looked up when malformed: %s', async (token) => {
     const client = visitor();
     await client.get('/password/forgot');
     expect((await client.get(`/password/reset/${token}`)).status).toBe(404);
@@ -198,7 +198,7 @@ describe('the link', () => {
     expect(await forum.statements(path(token))).toBeLessThan(await forum.statements(path('a'.repeat(64))));
   });
 
-  it('tells no other page where it was opened, and is kept nowhere', async () => {
+  it('sends no referrer, and is never cached', async () => {
     const link = await linkFor(await member());
     const client = visitor();
     const answers = [
@@ -223,7 +223,7 @@ describe('the link', () => {
     expect(JSON.stringify(forum.lines)).not.toContain(token);
   });
 
-  it('leaves entries in the audit log, without the token and the address of the mail', async () => {
+  it('is recorded in the audit log, without the token or the address', async () => {
     const account = await member();
     const link = await linkFor(account);
     await choose(link);
@@ -244,7 +244,7 @@ describe('the link', () => {
     for (const word of [link.split('/').at(-1)!, account.email]) expect(JSON.stringify(entries)).not.toContain(word);
   });
 
-  it('revokes the API token, and page and mail say so', async () => {
+  it('revokes the API token, and the page and the mail say so', async () => {
     const account = await member();
     const client = visitor();
     await client.login(account.username, PASSWORD);
@@ -254,7 +254,7 @@ describe('the link', () => {
     const link = await linkFor(account);
     const page = await visitor().get(link);
     expect(page.text).toContain('its API token and feed addresses, if any, will stop working');
-    // Nothing is lost to a password that the policy refuses.
+    // A password that the policy refuses revokes nothing.
     expect((await choose(link, { password: 'short' })).status).toBe(400);
     expect((await program.get('/api/notifications/count')).status).toBe(200);
 
@@ -310,7 +310,7 @@ describe('the link', () => {
     expect(await kept()).toBe(1);
   });
 
-  it('leaves the API token alone when the password is changed in the settings and the member wishes to keep it', async () => {
+  it('keeps the API token when a password change in the settings asks to', async () => {
     const account = await member();
     const client = visitor();
     await client.login(account.username, PASSWORD);
@@ -330,7 +330,7 @@ describe('the link', () => {
     );
   });
 
-  it('gives a member without a password, who came from elsewhere, one', async () => {
+  it('sets a first password for an imported member', async () => {
     const [id] = await accounts().importAccounts([{ username: 'Traveller', email: 'traveller@example.org' }]);
     expect((await choose(await linkFor((await accounts().find(id!))!))).status).toBe(200);
     await visitor().login('Traveller', NEW_PASSWORD);

@@ -4,7 +4,7 @@ import { sql } from 'parley-forum';
 import { startForum } from 'parley-forum/testing';
 import { loadMigrations } from '../../../core/host/loader.ts';
 
-it('leaves nothing behind when it is uninstalled, and comes back', async () => {
+it('leaves nothing behind when uninstalled, and can be installed again', async () => {
   await using forum = await startForum({ settings: { 'registration.email_verification': true } });
   const { data, kernel } = forum.app;
   const tables = async (): Promise<readonly string[]> => {

@@ -3,7 +3,7 @@ import { useForum } from '../discussions/forum.ts';
 
 const forum = useForum({ 'reports.rate_limit': 2 });
 
-test('a member reports so many posts in an hour, and what they reported already costs nothing', async () => {
+test('reports are rate-limited per hour, and repeated reports do not count', async () => {
   const posts: string[] = [];
   for (let count = 0; count < 3; count++) posts.push((await forum.start('ada', `Post ${count}`)).postId);
   const send = async (post: string) => forum.as.bob.post('/api/reports', { post_id: post, reason: 'spam' });

@@ -11,7 +11,7 @@ const report = async (name: Name, post: string): Promise<string> =>
   (await forum.as[name].post('/api/reports', { post_id: post, reason: 'spam' })).body.report.id;
 const handle = (name: Name, id: string) => forum.as[name].put(`/api/reports/${id}`, { status: 'resolved' });
 /**
- * The number beside the way to the reports in the account menu: zero where there is none, undefined where the way is
+ * The number next to the link to the reports in the account menu: zero if there is none, undefined if the link is
  * missing too.
  */
 const numberOn = async (client: Client, path = '/'): Promise<number | undefined> => {
@@ -23,7 +23,7 @@ const notified = async (name: Name) =>
   (await forum.as[name].get('/api/notifications?unread=true')).body.notifications.filter(
     (one: { type: string }) => one.type === 'report',
   );
-/** Everything that was raised has been told. */
+/** Resolves once listeners have handled everything. */
 const settled = async (): Promise<void> => void (await forum.app.calm());
 
 beforeEach(async () => {
@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 
 describe('the number of open reports', () => {
-  test('stands in the menu of those who handle them, exact after each report, claim and decision', async () => {
+  test('is shown in the menu of members who handle them, exact after each report, claim and decision', async () => {
     const [one, two] = [(await forum.start('ada', 'One')).postId, (await forum.start('ada', 'Two')).postId];
     for (const path of ['/', '/categories', '/mod']) expect(await number('mia', path)).toBe(0);
     const id = await report('bob', one);
@@ -52,7 +52,7 @@ describe('the number of open reports', () => {
     expect([await number('mia'), await number('root')]).toEqual([0, 0]);
   });
 
-  test('counts what a moderator may see and did not write', async () => {
+  test('counts reports that a moderator may see, except on their own posts', async () => {
     await report('bob', (await forum.start('mia', 'By Mia')).postId);
     expect([await number('mia'), await number('root')]).toEqual([0, 1]);
     const group = await forum.app.app.service(Access).saveGroup({ name: 'Insiders', level: 'member' });
@@ -66,7 +66,7 @@ describe('the number of open reports', () => {
     expect([await number('mia'), await number('root')]).toEqual([0, 2]);
   });
 
-  test('is shown to nobody else, and changes no page of theirs', async () => {
+  test('is not shown to others, and leaves their pages unchanged', async () => {
     const pages = async () => [
       (await forum.guest.get('/categories')).headers.get('etag'),
       (await forum.as.bob.get('/categories')).headers.get('etag'),
@@ -80,7 +80,7 @@ describe('the number of open reports', () => {
     expect(await forum.app.statements(() => forum.as.bob.get('/categories'))).toBe(0);
   });
 
-  test('costs no statement while nothing changes', async () => {
+  test('runs no statement while nothing changes', async () => {
     await report('bob', (await forum.start('ada', 'Warm')).postId);
     await settled();
     for (const path of ['/categories', '/categories', '/settings/profile']) await number('mia', path);
@@ -91,8 +91,8 @@ describe('the number of open reports', () => {
   });
 });
 
-describe('whoever handles reports', () => {
-  test('has one unread notification of many, without e-mail', async () => {
+describe('a member who handles reports', () => {
+  test('gets one unread notification for many reports, without e-mail', async () => {
     for (const title of ['First', 'Second', 'Third']) await report('bob', (await forum.start('ada', title)).postId);
     await vi.waitUntil(async () => (await notified('mia'))[0]?.count === 3, { timeout: 20_000 });
     expect(await notified('mia')).toMatchObject([
@@ -106,7 +106,7 @@ describe('whoever handles reports', () => {
     expect((await forum.as.bob.get('/settings/notifications')).text).not.toContain('channels[report]');
   });
 
-  test('is not told of their own reports and posts, nor after they said so', async () => {
+  test('is not notified of their own reports and posts, or after turning it off', async () => {
     await report('bob', (await forum.start('mia', 'By Mia again')).postId);
     await report('mia', (await forum.start('ada', 'Reported by Mia')).postId);
     await vi.waitUntil(async () => (await notified('root'))[0]?.count === 2, { timeout: 20_000 });
@@ -120,7 +120,7 @@ describe('whoever handles reports', () => {
     expect(await notified('mia')).toEqual([]);
   });
 
-  test('is told though they became a moderator a moment ago, and no more once they are none', async () => {
+  test('is notified right after becoming a moderator, and no longer after ceasing to be one', async () => {
     const accounts = forum.app.app.service(Accounts);
     await accounts.setGroup(forum.ids.ada, 'moderator');
     await report('root', (await forum.start('bob', 'For Ada')).postId);

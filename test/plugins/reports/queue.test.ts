@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 
 describe('a report', () => {
-  test('has a page with the post, who said what about it, and what can be done', async () => {
+  test('has a page with the post, the reporter, their note, and the possible actions', async () => {
     const text = await shown();
     for (const words of [
       'About Storm',
@@ -36,7 +36,7 @@ describe('a report', () => {
     expect(await shown()).toContain('The post is deleted');
   });
 
-  test('is claimed by one moderator, who is shown to the others, and can be freed', async () => {
+  test('is claimed by one moderator, who is shown to the others, and can be released', async () => {
     const [first, second] = await Promise.all([post('mia', '/claim'), post('root', '/claim')]);
     expect([first.status, second.status].toSorted((a, b) => a - b)).toEqual([303, 409]);
     const [winner, other] = first.status === 303 ? (['mia', 'root'] as const) : (['root', 'mia'] as const);
@@ -48,7 +48,7 @@ describe('a report', () => {
     expect((await post(other, '/claim')).status).toBe(303);
   });
 
-  test('that is claimed does not tell the reporter by whom, and can be handled by anybody', async () => {
+  test('does not reveal to the reporter who claimed it, and can be handled by any moderator', async () => {
     await post('mia', '/claim');
     const again = await forum.as.bob.post('/api/reports', { post_id: postId, reason: 'abuse' });
     expect(again.body.report).toMatchObject({ id, claimed_by: null, claimed_at: null });
@@ -58,7 +58,7 @@ describe('a report', () => {
     expect(await shown()).toContain('Done');
   });
 
-  test('takes notes, the oldest first, for moderators only', async () => {
+  test('takes notes from moderators only, oldest first', async () => {
     for (const content of ['Asked <i>ada</i>', 'No answer yet'])
       expect((await post('mia', '/notes', { content })).status).toBe(303);
     const text = await shown('root');
@@ -68,7 +68,7 @@ describe('a report', () => {
   });
 });
 
-describe('the reports of one post', () => {
+describe('reports of the same post', () => {
   const card = async (name: Name = 'mia') =>
     (await forum.as[name].get('/mod/reports')).text
       .split('<article')
@@ -79,7 +79,7 @@ describe('the reports of one post', () => {
       ({ type }: { type: string }) => type === 'report_handled',
     ).length;
 
-  test('are one card with all that was said, and end together with one line in the log, each reporter told', async () => {
+  test('are one card with all notes, and are handled together with one log entry, notifying each reporter', async () => {
     const counts = [await notified('bob'), await notified('root')];
     const other = await report('root', postId);
     const elsewhere = await report('bob', (await forum.start('ada', 'Calm')).postId);
@@ -112,7 +112,7 @@ describe('the reports of one post', () => {
     expect(await shown('mia', other)).toContain(`/mod/reports/${id}`);
   });
 
-  test('end all or none', async () => {
+  test('are handled or claimed all together, or not at all', async () => {
     const other = await report('root', postId);
     const data = forum.app.app.service(Data);
     await data.all(
@@ -131,7 +131,7 @@ describe('the reports of one post', () => {
     ]);
   });
 
-  test('are claimed and freed together, also those that come later', async () => {
+  test('are claimed and released together, including later ones', async () => {
     const earlier = await report('root', postId);
     expect((await post('mia', '/claim')).status).toBe(303);
     const later = await forum.as.mia.post('/api/reports', { post_id: postId, reason: 'spam' });
@@ -155,7 +155,7 @@ describe('the reports of one post', () => {
     ]);
   });
 
-  test('say that the post was edited since, with the way to what it said', async () => {
+  test('show that the post was edited since, with a link to its history', async () => {
     const history = `href="/p/${postId}/history"`;
     expect([(await card()).includes(history), (await shown()).includes(history)]).toEqual([false, false]);
     forum.app.clock.advance(60_000);
@@ -166,8 +166,8 @@ describe('the reports of one post', () => {
   });
 });
 
-describe('what is refused', () => {
-  test('members, guests and the banned do nothing with reports', async () => {
+describe('reports are off limits', () => {
+  test('to members, guests and banned members', async () => {
     for (const path of ['', '/claim', '/release', '/notes']) {
       for (const name of ['bob', 'bad'] as const)
         expect((await post(name, path, { status: 'resolved', content: 'x' })).status).toBe(403);
@@ -180,7 +180,7 @@ describe('what is refused', () => {
       expect((await post('mia', '/claim', {}, other)).status).toBe(404);
   });
 
-  test('moderators do not judge what they wrote themselves, and do not see who reported it', async () => {
+  test('to moderators on their own posts, who do not see the reporter either', async () => {
     const own = await report('bob', (await forum.start('mia', 'Mine')).postId);
     expect((await forum.as.mia.get('/api/reports')).text).not.toContain(own);
     expect((await forum.as.mia.get('/mod/reports')).text).not.toContain(own);

@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 
 describe('reporting a post', () => {
-  test('is stored, answered and told once', async () => {
+  test('stores it, and raises its event once', async () => {
     const answer = await send('bob', post, { reason: 'off_topic', note: ' Look at this. ' });
     expect(answer.status).toBe(201);
     const { report } = answer.body;
@@ -61,7 +61,7 @@ describe('reporting a post', () => {
     expect((await send('ada', post)).body.report.id).not.toBe(report.id);
   });
 
-  test('twice at the same moment is one report', async () => {
+  test('several times concurrently creates one report', async () => {
     const [target, before] = [await fresh(), raised.length];
     const answers = await Promise.all([1, 2, 3, 4].map(() => send('bob', target)));
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
@@ -69,7 +69,7 @@ describe('reporting a post', () => {
     expect(raised.length).toBe(before + 1);
   });
 
-  test('is for members, on posts they can see, with a reason that is known', async () => {
+  test('requires a member, a post they can see, and a known reason', async () => {
     await forum.guest.csrf();
     expect((await forum.guest.post('/api/reports', { post_id: post, reason: 'spam' })).status).toBe(401);
     expect((await send('bad', post)).status).toBe(403);
@@ -94,7 +94,7 @@ describe('reporting a post', () => {
 });
 
 describe('the list', () => {
-  test('is for moderators, the newest first, in parts, by status', async () => {
+  test('is for moderators only, newest first, in pages, by status', async () => {
     expect((await forum.guest.get('/api/reports')).status).toBe(401);
     expect((await forum.as.bob.get('/api/reports')).status).toBe(403);
     const ids: string[] = [];
@@ -111,12 +111,12 @@ describe('the list', () => {
       expect((await forum.as.mia.get(`/api/reports${query}`)).status).toBe(400);
   });
 
-  test('takes as many statements for many as for few', async () => {
+  test('runs the same number of statements for many reports as for few', async () => {
     const least = (query: string) => leastOf(() => forum.app.statements(() => list(query)));
     expect(await least('?limit=100')).toBe(await least('?limit=1'));
   });
 
-  test('leaves out what a moderator may not see, also after a move', async () => {
+  test('leaves out what a moderator may not see, even after a move', async () => {
     const group = await forum.app.app.service(Access).saveGroup({ name: 'Insiders', level: 'member' });
     const secret = await forum.app.app
       .service(Categories)
@@ -130,7 +130,7 @@ describe('the list', () => {
     expect((await list('', 'root')).reports[0].id).toBe(report.id);
   });
 
-  test('keeps what was reported of deleted posts', async () => {
+  test('keeps reports of deleted posts', async () => {
     const { id } = await forum.start('ada', 'Has a bad reply');
     const reply = await forum.reply('ada', id, 'Bad');
     const { report } = (await send('bob', reply.id)).body;
@@ -141,7 +141,7 @@ describe('the list', () => {
 });
 
 describe('handling a report', () => {
-  test('says who did and why, once', async () => {
+  test('records who handled it and why, once', async () => {
     const { report } = (await send('bob', await fresh())).body;
     const before = raised.length;
     const answer = await handle('mia', report.id, 'resolved', 'Warned them.');
@@ -177,7 +177,7 @@ describe('handling a report', () => {
     expect(raised.length).toBe(before + 1);
   });
 
-  test('leaves the post free to be reported anew', async () => {
+  test('allows the post to be reported again', async () => {
     const target = await fresh();
     const { report } = (await send('bob', target)).body;
     await handle('mia', report.id, 'dismissed');
@@ -185,7 +185,7 @@ describe('handling a report', () => {
     expect((await send('bob', target)).body.report.id).not.toBe(report.id);
   });
 
-  test('is for moderators, on reports that exist, with an outcome', async () => {
+  test('requires a moderator, an existing report, and an outcome', async () => {
     const { report } = (await send('bob', await fresh())).body;
     await forum.guest.csrf();
     expect((await forum.guest.put(`/api/reports/${report.id}`, { status: 'resolved' })).status).toBe(401);
@@ -196,7 +196,7 @@ describe('handling a report', () => {
   });
 });
 
-describe('without script', () => {
+describe('without JavaScript', () => {
   test('a post is reported from its menu', async () => {
     const { id, number, postId } = await forum.start('ada', 'Read me');
     const reply = await forum.reply('bob', id, 'Buy things');
@@ -213,7 +213,7 @@ describe('without script', () => {
     expect((await forum.as.bob.get(`/p/${hidden}/report`)).status).toBe(404);
   });
 
-  test('moderators work through the open ones', async () => {
+  test('moderators work through the open reports', async () => {
     const { report } = (await send('bob', await fresh(), { note: '<b>bold</b>' })).body;
     const { text } = await forum.as.mia.get('/mod/reports');
     expect(text).toContain(`action="/mod/reports/${report.id}"`);
@@ -230,7 +230,7 @@ describe('without script', () => {
   });
 });
 
-test('a report goes with its post, and is seen by those who see it there', async () => {
+test('a report moves with its post, and is visible to those who can see the post there', async () => {
   const { id: category } = await forum.app.app
     .service(Categories)
     .save({ name: 'Owners', view: ['admin'], create: ['admin'], reply: ['admin'] });
