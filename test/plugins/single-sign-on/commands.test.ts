@@ -20,8 +20,8 @@ async function run(...words: readonly string[]): Promise<readonly string[]> {
   return printed;
 }
 
-describe('an operator', () => {
-  it('lists what a member has linked', async () => {
+describe('the operator commands', () => {
+  it('list a member’s linked accounts', async () => {
     forum.elsewhere.people.set('ada there', { email: 'ada@elsewhere.test', email_verified: true });
     await forum.linked('ada', 'ada there');
     const today = new Date().toISOString().slice(0, 10);
@@ -33,7 +33,7 @@ describe('an operator', () => {
     await expect(run('identity', 'list', 'nobody')).rejects.toThrow('There is no member "nobody"');
   });
 
-  it('unlinks it: it logs in nobody any more, its member gets a mail, and the audit log an entry', async () => {
+  it('unlink an account: it can no longer log in, the member gets a mail, and it is logged in the audit log', async () => {
     const { account, client } = await forum.linked('cleo', 'an intruder');
     expect(await run('identity', 'unlink', 'cleo', 'example')).toEqual(['cleo no longer logs in by example.']);
     expect((await client.get(LINKED, JSON_ONLY)).body.linked_accounts).toEqual([]);
@@ -50,7 +50,7 @@ describe('an operator', () => {
     });
   });
 
-  it('is told what there is nothing of', async () => {
+  it('report an unknown provider or an account that is not linked', async () => {
     await forum.create('dora');
     await expect(run('identity', 'unlink', 'dora', 'example')).rejects.toThrow(
       'The member has linked no account of this provider',
@@ -58,7 +58,7 @@ describe('an operator', () => {
     await expect(run('identity', 'unlink', 'dora', 'nowhere')).rejects.toThrow('There is no such provider');
   });
 
-  it('leaves a member without a password their last way in, and is told how they get another', async () => {
+  it('refuse to unlink the last way to log in of a member without a password', async () => {
     const client = forum.visitor();
     forum.elsewhere.people.set('hedy', { email: 'hedy@elsewhere.test', email_verified: true });
     await forum.signOn(client, 'hedy');

@@ -10,7 +10,7 @@ export const LINKED = '/settings/security/linked-accounts';
 export const ADMIN = '/admin/single-sign-on';
 const BASE = 'http://forum.test';
 
-/** One forum and one identity provider for a test file. */
+/** One forum and one identity provider per test file. */
 export function useSignOn(settings: Readonly<Record<string, unknown>> = {}): SignOnForum {
   const forum = new SignOnForum();
   beforeAll(async () => {
@@ -42,7 +42,7 @@ export class SignOnForum {
   provider!: ProviderRecord;
   #count = 0;
 
-  /** Comes from an address of their own. */
+  /** A client with its own IP address. */
   visitor(): Client {
     return this.forum.client({ 'x-forwarded-for': `198.51.100.${++this.#count % 250}` });
   }
@@ -70,7 +70,7 @@ export class SignOnForum {
     return answer.body.provider;
   }
 
-  /** Presses the button; resolves to where the provider is. */
+  /** Submits the button; resolves to the provider’s URL. */
   async leave(client: Client, path = '/auth/example', form: object = {}): Promise<string> {
     await client.csrf();
     const answer = await client.post(path, form, JSON_ONLY);
@@ -78,17 +78,17 @@ export class SignOnForum {
     return answer.body.location;
   }
 
-  /** Comes back to the forum from the provider, as a browser does. */
+  /** Returns to the forum from the provider, as a browser does. */
   back(client: Client, location: string, headers?: Readonly<Record<string, string>>): Promise<Answer> {
     return client.get(location.slice(BASE.length), headers);
   }
 
-  /** All of it: to the provider, logging in there as `person`, and back. */
+  /** The whole flow: to the provider, logging in there as `person`, and back. */
   async signOn(client: Client, person: string, path = '/auth/example', form: object = {}): Promise<Answer> {
     return this.back(client, await this.elsewhere.logIn(await this.leave(client, path, form), person));
   }
 
-  /** Does something so many milliseconds later, and comes back to the time that the provider has. */
+  /** Runs `work` with the clock advanced, and then returns to the provider’s time. */
   async later<T>(milliseconds: number, work: () => Promise<T>): Promise<T> {
     const { clock } = this.forum;
     clock.advance(milliseconds);
@@ -110,5 +110,5 @@ export class SignOnForum {
 }
 
 export const hasSession = (client: Client): boolean => [...client.cookies.keys()].some((name) => name.includes('sid'));
-/** Where a page leads. */
+/** The redirect target of a response. */
 export const target = ({ headers }: Answer): string | null => headers.get('location');

@@ -6,7 +6,7 @@ import { Provider, type Configuration } from 'oidc-provider';
 
 export const CLIENT = { id: 'the-forum', secret: 'quite-a-secret-of-the-forum' };
 
-/** What the provider knows of one of its people. */
+/** What the provider knows about a person. */
 export interface Person {
   readonly email?: string;
   readonly email_verified?: boolean;
@@ -16,15 +16,15 @@ export interface Person {
 /** A real identity provider, in this process. */
 export interface IdentityProvider extends AsyncDisposable {
   readonly issuer: string;
-  /** By their name there, which is the subject too. */
+  /** By name there, which is also the subject. */
   readonly people: Map<string, Person>;
-  /** Logs in there as a person would, from where the forum sent them, and resolves to where they are sent back to. */
+  /** Logs in there as a person would, from the URL the forum sent them to, and resolves to the URL of their return. */
   logIn(location: string, person: string): Promise<string>;
-  /** The same, cancelled. */
+  /** The same, but cancels the login. */
   cancel(location: string): Promise<string>;
 }
 
-/** Follows one page after another with the cookies of one browser. */
+/** Follows pages with the cookies of one browser. */
 class Browser {
   readonly #cookies = new Map<string, string>();
 
@@ -44,7 +44,7 @@ class Browser {
   }
 }
 
-/** `redirectUri`: of the forum. */
+/** `redirectUris`: those of the forum. */
 export async function startIdentityProvider(redirectUris: readonly string[]): Promise<IdentityProvider> {
   const server: Server = createServer((req, res) => callback(req, res));
   server.listen(0, '127.0.0.1');
@@ -67,7 +67,7 @@ export async function startIdentityProvider(redirectUris: readonly string[]): Pr
     ttl: { AccessToken: 600, AuthorizationCode: 60, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
     renderError: (context, out) => void (context.body = JSON.stringify(out)),
   };
-  // It says that what serves tests is for tests.
+  // It warns that its development features are for tests only.
   const warnings = vi.spyOn(console, 'warn').mockReturnValue();
   const provider = new Provider(issuer, configuration);
   warnings.mockRestore();

@@ -12,7 +12,7 @@ const UNLINK = `${LINKED}/example/unlink`;
 const QUARTER = 16 * 60_000;
 
 describe('linking', () => {
-  it('shows what is linked, with dates, to its member, and a mail says so', async () => {
+  it('shows linked accounts with dates to the member, and notifies them by mail', async () => {
     forum.elsewhere.people.set('ada at example', { email: 'ada@elsewhere.test', email_verified: true });
     const { client } = await forum.linked('ada', 'ada at example');
     expect((await client.get('/settings/security')).text).toContain('Accounts of other sites');
@@ -35,7 +35,7 @@ describe('linking', () => {
     expect(entries[0]).toMatchObject({ actor: { username: 'ada' }, details: { provider: forum.provider.id } });
   });
 
-  it('asks a member first to confirm that it is them', async () => {
+  it('requires a recent password confirmation', async () => {
     await forum.create('bob');
     const client = forum.visitor();
     await client.login('bob', PASSWORD);
@@ -45,7 +45,7 @@ describe('linking', () => {
     }
   });
 
-  it('gives one account there to one member, and one member one of each provider', async () => {
+  it('allows one member per account, and one account per provider and member', async () => {
     const { client } = await forum.linked('cleo', 'shared');
     await forum.create('dora');
     const other = forum.visitor();
@@ -57,7 +57,7 @@ describe('linking', () => {
     expect(target(await forum.signOn(client, 'shared', LINK))).toBe(LINKED);
   });
 
-  it('ends where another member comes back, or nobody', async () => {
+  it('fails if the member has changed or logged out on return', async () => {
     const [first, second] = [forum.visitor(), forum.visitor()];
     for (const [client, name] of [
       [first, 'eve'],
@@ -77,7 +77,7 @@ describe('linking', () => {
 });
 
 describe('unlinking', () => {
-  it('ends the logins by it', async () => {
+  it('ends logins with that account', async () => {
     const { client } = await forum.linked('gina');
     expect(target(await client.submit(UNLINK))).toBe(LINKED);
     expect((await client.get(LINKED, JSON_ONLY)).body.linked_accounts).toEqual([]);
@@ -88,7 +88,7 @@ describe('unlinking', () => {
     );
   });
 
-  it('leaves a member without a password a way in, and says how to get another', async () => {
+  it('is refused if it would leave a member without a way to log in, with a hint how to set a password', async () => {
     const client = forum.visitor();
     forum.elsewhere.people.set('hedy', { email: 'hedy@elsewhere.test', email_verified: true });
     await forum.signOn(client, 'hedy');
@@ -106,7 +106,7 @@ describe('unlinking', () => {
     expect(members.text).toMatch(/One member could not log in any more|No member has linked|members have linked/);
   });
 
-  it('comes with a password that is set anew by a mail: somebody else may have linked theirs', async () => {
+  it('happens on a password reset by mail, as an intruder may have linked the account', async () => {
     await forum.linked('ida', 'an intruder');
     const client = forum.visitor();
     await client.csrf();
@@ -122,7 +122,7 @@ describe('unlinking', () => {
   });
 });
 
-it('ends too with a password that an operator sets', async () => {
+it('happens when an operator sets a password', async () => {
   const { account, client } = await forum.linked('mona', 'another intruder');
   await client.submit('/settings/security/password', { current_password: PASSWORD, password: 'Another-harbour-43' });
   expect(target(await forum.signOn(forum.visitor(), 'another intruder'))).toBe('/');
@@ -130,8 +130,8 @@ it('ends too with a password that an operator sets', async () => {
   expect(target(await forum.signOn(forum.visitor(), 'another intruder'))).toBe('/login/link');
 });
 
-describe('confirming', () => {
-  it('by a provider asks for the code of a second factor first', async () => {
+describe('confirming a session', () => {
+  it('with a provider requires the two-factor code first', async () => {
     const members = new Members(forum.forum);
     const { client, secret } = await members.enrolled();
     await forum.signOn(client, 'careful', LINK);
@@ -147,7 +147,7 @@ describe('confirming', () => {
     });
   });
 
-  it('brings back the form that waited for it', async () => {
+  it('returns to the pending form', async () => {
     const { client } = await forum.linked('judy');
     const refused = await forum.later(QUARTER, () =>
       client.submit('/settings/security/email', { email: 'judy@elsewhere.test' }),
@@ -160,7 +160,7 @@ describe('confirming', () => {
     expect(answer.text).toContain('value="judy@elsewhere.test"');
   });
 
-  it('is for members who have linked an account there', async () => {
+  it('requires an account linked at that provider', async () => {
     await forum.create('kate');
     const client = forum.visitor();
     await client.login('kate', PASSWORD);
@@ -170,7 +170,7 @@ describe('confirming', () => {
   });
 });
 
-describe('the data of a member', () => {
+describe('a member’s linked accounts', () => {
   it('are exported, and erased with the account', async () => {
     const { account } = await forum.linked('lena', 'lena there');
     const { id } = account;

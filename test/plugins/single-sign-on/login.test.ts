@@ -8,8 +8,8 @@ import { ADMIN, hasSession, JSON_ONLY, LINKED, target, useSignOn } from './forum
 const forum = useSignOn();
 const MINUTE = 60_000;
 
-describe('logging in by a provider', () => {
-  it('logs a member in whose account there is linked, and leads to where they came from', async () => {
+describe('logging in with a provider', () => {
+  it('logs in the member who linked the account, and returns to the previous page', async () => {
     const { account } = await forum.linked('ada');
     const client = forum.visitor();
     const answer = await forum.signOn(client, 'ada', '/auth/example', { return_to: '/members' });
@@ -20,7 +20,7 @@ describe('logging in by a provider', () => {
     expect(entries[0]).toMatchObject({ action: 'account.logged-in', actor: { id: account.id } });
   });
 
-  it('works without script: a button on a form, and a page that leads on by itself', async () => {
+  it('works without JavaScript: a form button, and a page that redirects by itself', async () => {
     await forum.linked('bob');
     const client = forum.visitor();
     const page = (await client.get('/login?return_to=%2Fmembers')).text;
@@ -39,7 +39,7 @@ describe('logging in by a provider', () => {
     expect([returned.status, target(returned)]).toEqual([303, '/members']);
   });
 
-  it('sends along a state, a nonce and a challenge, all of them new each time', async () => {
+  it('sends a fresh state, nonce and challenge each time', async () => {
     const client = forum.visitor();
     const sent = [await forum.leave(client), await forum.leave(client)];
     const [first, second] = sent.map((location) => Object.fromEntries(new URL(location).searchParams));
@@ -53,14 +53,14 @@ describe('logging in by a provider', () => {
     for (const name of ['state', 'nonce', 'code_challenge']) expect(first![name]).not.toBe(second![name]);
   });
 
-  it('stays logged in for long where that was chosen', async () => {
+  it('creates a persistent session if requested', async () => {
     await forum.linked('cleo');
     const client = forum.visitor();
     const answer = await forum.signOn(client, 'cleo', '/auth/example', { remember: true });
     expect(answer.headers.getSetCookie().find((line) => line.includes('sid'))).toMatch(/expires=/i);
   });
 
-  it('leads nowhere but to this site', async () => {
+  it('redirects only within this site', async () => {
     await forum.linked('dora');
     for (const path of ['https://evil.test/', '//evil.test', '/\\evil.test', 'javascript:alert(1)']) {
       const answer = await forum.signOn(forum.visitor(), 'dora', '/auth/example', { return_to: path });
@@ -68,7 +68,7 @@ describe('logging in by a provider', () => {
     }
   });
 
-  it('asks for the code of a second factor, as after a password', async () => {
+  it('requires the two-factor code, as after a password', async () => {
     const members = new Members(forum.forum);
     const { account, secret, client: own } = await members.enrolled();
     await forum.signOn(own, 'careful', `${LINKED}/example/link`);
@@ -85,7 +85,7 @@ describe('logging in by a provider', () => {
     expect(account.status).toBe('active');
   });
 
-  it('lets no one in whose account is disabled', async () => {
+  it('is refused for a disabled account', async () => {
     const { account } = await forum.linked('eve');
     await forum.forum.app.service(Accounts).setStatus(account.id, 'disabled');
     const client = forum.visitor();
@@ -95,7 +95,7 @@ describe('logging in by a provider', () => {
     expect(hasSession(client)).toBe(false);
   });
 
-  it('says so where somebody cancels it there', async () => {
+  it('reports a login cancelled at the provider', async () => {
     const client = forum.visitor();
     const answer = await forum.back(client, await forum.elsewhere.cancel(await forum.leave(client)));
     expect(answer.status).toBe(403);
@@ -104,8 +104,8 @@ describe('logging in by a provider', () => {
   });
 });
 
-describe('what comes back from a provider', () => {
-  it('counts once', async () => {
+describe('the callback', () => {
+  it('is accepted once', async () => {
     await forum.linked('fay');
     const client = forum.visitor();
     const location = await forum.elsewhere.logIn(await forum.leave(client), 'fay');
@@ -116,7 +116,7 @@ describe('what comes back from a provider', () => {
     expect(refused.text).toContain('was used already');
   });
 
-  it('counts in the browser alone that was sent there', async () => {
+  it('is accepted only in the browser that started the login', async () => {
     await forum.linked('gina');
     const [attacker, victim] = [forum.visitor(), forum.visitor()];
     const location = await forum.elsewhere.logIn(await forum.leave(attacker), 'gina');
@@ -128,14 +128,14 @@ describe('what comes back from a provider', () => {
     expect((await forum.back(attacker, location)).status).toBe(303);
   });
 
-  it('counts for ten minutes', async () => {
+  it('is accepted for ten minutes', async () => {
     await forum.linked('hedy');
     const client = forum.visitor();
     const location = await forum.elsewhere.logIn(await forum.leave(client), 'hedy');
     expect((await forum.later(10 * MINUTE + 1, () => forum.back(client, location))).status).toBe(400);
   });
 
-  it('is nothing without a state of ours, or with another code', async () => {
+  it('is refused without a known state, or with another code', async () => {
     const client = forum.visitor();
     const location = await forum.elsewhere.logIn(await forum.leave(client), 'ida');
     for (const query of ['', '?code=x', '?code=x&state=y', '?state[a]=b', `?code=x&state=${'a'.repeat(43)}`])
@@ -145,7 +145,7 @@ describe('what comes back from a provider', () => {
     expect((await forum.back(client, url.href)).status).toBe(502);
   });
 
-  it('leaves an entry in the audit log where it was refused, without what was sent', async () => {
+  it('is recorded in the audit log when refused, without the parameters', async () => {
     await forum.visitor().get('/auth/example/callback?code=secret-code&state=secret-state');
     await settled(forum.forum);
     const { entries } = (await forum.root.get('/admin/audit?action=single-sign-on.refused', JSON_ONLY)).body;
@@ -153,7 +153,7 @@ describe('what comes back from a provider', () => {
     expect(JSON.stringify([entries, forum.forum.lines])).not.toContain('secret-');
   });
 
-  it('finds several logins of one browser', async () => {
+  it('supports several logins in one browser', async () => {
     await forum.linked('judy');
     const client = forum.visitor();
     const first = await forum.leave(client);
@@ -162,7 +162,7 @@ describe('what comes back from a provider', () => {
       expect((await forum.back(client, await forum.elsewhere.logIn(location, 'judy'))).status).toBe(303);
   });
 
-  it('is forgotten after a while, with whom nobody has linked', async () => {
+  it('deletes expired attempts and pending identities', async () => {
     const client = forum.visitor();
     await forum.leave(client);
     await forum.signOn(client, 'stranger');
@@ -172,11 +172,11 @@ describe('what comes back from a provider', () => {
   });
 });
 
-describe('the buttons', () => {
+describe('provider buttons', () => {
   const buttons = async (path: string): Promise<boolean> =>
     (await forum.visitor().get(path)).text.includes(' with Third');
 
-  it('are on the pages of guests as long as the provider is there and switched on', async () => {
+  it('are shown to guests while the provider exists and is enabled', async () => {
     expect([await buttons('/login'), await buttons('/register')]).toEqual([false, false]);
     const { id } = await forum.addProvider({ slug: 'third', name: 'Third' });
     expect([await buttons('/login'), await buttons('/register')]).toEqual([true, true]);
@@ -195,12 +195,12 @@ describe('the buttons', () => {
     expect(await buttons('/login')).toBe(false);
   });
 
-  it('need the token of their form', async () => {
+  it('require the CSRF token of their form', async () => {
     const client = forum.visitor();
     expect((await client.request('POST', '/auth/example', { form: {} })).status).toBe(403);
   });
 
-  it('go with the plugin, and come back with it', async () => {
+  it('disappear with the plugin, and reappear with it', async () => {
     await forum.linked('lena');
     const { kernel } = forum.forum.app;
     const client = forum.visitor();
@@ -212,7 +212,7 @@ describe('the buttons', () => {
     expect((await forum.back(client, await forum.elsewhere.logIn(location, 'lena'))).status).toBe(303);
   });
 
-  it('are limited for each address, as is coming back', async () => {
+  it('are rate-limited per address, as is the callback', async () => {
     await forum.root.login('root', 'Quiet-harbour-42');
     const limit = (value: number) =>
       forum.root.post('/admin/settings/save', { 'single-sign-on.rate_limit': value }, JSON_ONLY);

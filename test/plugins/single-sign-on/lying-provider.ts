@@ -5,32 +5,32 @@ import type { AddressInfo } from 'node:net';
 
 type Claims = Record<string, unknown>;
 
-/** How the next answers of the provider differ from right ones. */
+/** How the next responses of the provider differ from correct ones. */
 export interface Lies {
-  /** Of its discovery document. */
+  /** Changes to the discovery document. */
   readonly document?: Claims;
-  /** Of the ID token. */
+  /** Changes to the ID token. */
   readonly claims?: Claims;
   readonly header?: Claims;
   /** Signed with a key that is not its own. */
   readonly forged?: boolean;
-  /** In place of all that the token endpoint says. */
+  /** Replaces the response of the token endpoint. */
   readonly tokens?: (res: ServerResponse) => void;
-  /** What happens before the token endpoint answers. */
+  /** Runs before the token endpoint responds. */
   readonly meanwhile?: () => Promise<unknown>;
-  /** What it says of somebody beside the ID token. */
+  /** Changes to the UserInfo response. */
   readonly userInfo?: Claims;
-  /** In place of its keys. */
+  /** Replaces the JWKS response. */
   readonly keys?: (res: ServerResponse) => void;
 }
 
-/** An identity provider that says whatever a test wants it to; what it asks of people it leaves out. */
+/** An identity provider that responds as a test requires, without any login pages. */
 export interface LyingProvider extends AsyncDisposable {
   readonly issuer: string;
   lies: Lies;
-  /** How often its token endpoint was asked. */
+  /** The number of requests to its token endpoint. */
   readonly asked: () => number;
-  /** Where it sends somebody back to whom the forum sent to `location`. */
+  /** The URL to which it returns a visitor that the forum sent to `location`. */
   answer(location: string): string;
 }
 

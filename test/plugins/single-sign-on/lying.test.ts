@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => liar[Symbol.asyncDispose]());
 
-/** Comes back from it, as whom it says. */
+/** Returns from it, as whoever it claims. */
 async function comeBack(lies: Lies) {
   const client = forum.visitor();
   const location = await forum.leave(client, '/auth/other');
@@ -33,7 +33,7 @@ async function comeBack(lies: Lies) {
   liar.lies = {};
   return { client, answer };
 }
-/** Why logins failed, as the log has it. */
+/** The reasons of failed logins, from the log. */
 const problems = (): readonly unknown[] =>
   forum.forum.lines
     .filter(({ message }) => message === 'a login at an identity provider failed')
@@ -41,13 +41,13 @@ const problems = (): readonly unknown[] =>
 const hour = 3_600;
 const now = (): number => Math.floor(Date.now() / 1_000);
 
-describe('what a provider says', () => {
-  it('is believed where all of it is right', async () => {
+describe('a provider’s response', () => {
+  it('is accepted when everything in it is valid', async () => {
     const { answer } = await comeBack({});
     expect([answer.status, target(answer)]).toEqual([303, '/login/link']);
   });
 
-  it('is verified of the address beside which it says so, and of no other', async () => {
+  it('verifies only the address that comes with email_verified from the same source', async () => {
     await forum.save({ id, trusts_email: true });
     const proven = async (lies: Lies) => {
       await comeBack(lies);
@@ -65,39 +65,43 @@ describe('what a provider says', () => {
 
   it.each<readonly [string, RegExp, Lies]>([
     ['for another login', /nonce/, { claims: { nonce: 'of another' } }],
-    ['without the login that it is for', /nonce/, { claims: { nonce: undefined } }],
+    ['without a nonce', /nonce/, { claims: { nonce: undefined } }],
     ['for another client', /"aud"/, { claims: { aud: 'another-client' } }],
     [
-      'for several clients, and this is not the one it was made for',
+      'for several clients, without this one as authorized party',
       /untrusted audiences/,
       { claims: { aud: [CLIENT.id, 'another-client'] } },
     ],
-    ['made for another client', /made for another client/, { claims: { azp: 'another-client' } }],
-    ['in the name of another provider', /"iss"/, { claims: { iss: 'http://127.0.0.1:1' } }],
-    ['that is over', /timestamp/, { claims: { iat: now() - 2 * hour, exp: now() - hour } }],
-    ['without an end', /"exp"/, { claims: { exp: undefined } }],
-    ['of nobody', /"sub"/, { claims: { sub: undefined } }],
-    ['of somebody who is no line of text', /a subject that is none/, { claims: { sub: 'ada\u0000' } }],
-    ['of somebody whose name does not end', /a subject that is none/, { claims: { sub: 'a'.repeat(256) } }],
-    ['signed with the key of another', /signature verification failed/, { forged: true }],
+    ['authorized for another client', /made for another client/, { claims: { azp: 'another-client' } }],
+    ['from another issuer', /"iss"/, { claims: { iss: 'http://127.0.0.1:1' } }],
+    ['that has expired', /timestamp/, { claims: { iat: now() - 2 * hour, exp: now() - hour } }],
+    ['without an expiry', /"exp"/, { claims: { exp: undefined } }],
+    ['without a subject', /"sub"/, { claims: { sub: undefined } }],
+    ['with control characters in the subject', /a subject that is none/, { claims: { sub: 'ada\u0000' } }],
+    ['with a subject that is too long', /a subject that is none/, { claims: { sub: 'a'.repeat(256) } }],
+    ['signed with another key', /signature verification failed/, { forged: true }],
     ['without a signature', /"alg"/, { header: { alg: 'none' } }],
-    ['with a signature that anybody can make who knows the public key', /"alg"/, { header: { alg: 'HS256' } }],
+    ['with an HMAC signature, made with the public key', /"alg"/, { header: { alg: 'HS256' } }],
     [
-      'that is none',
+      'that is missing',
       /ID|id_token/,
       {
         tokens: (res) =>
           res.setHeader('content-type', 'application/json').end('{"access_token":"any","token_type":"Bearer"}'),
       },
     ],
-    ['as something else than JSON', /content-type/, { tokens: (res) => res.end('<p>Come in') }],
-    ['as a failure', /status code|error in the response/, { tokens: (res) => res.writeHead(500).end() }],
+    ['in a response that is not JSON', /content-type/, { tokens: (res) => res.end('<p>Come in') }],
+    [
+      'replaced by an error response',
+      /status code|error in the response/,
+      { tokens: (res) => res.writeHead(500).end() },
+    ],
     [
       'behind a redirect',
       /status code|error in the response/,
       { tokens: (res) => res.writeHead(302, { location: '/jwks' }).end() },
     ],
-  ])('is not believed of a token %s', async (_what, reason, lies) => {
+  ])('is refused with a token %s', async (_what, reason, lies) => {
     const { client, answer } = await comeBack(lies);
     expect(answer.status).toBe(502);
     expect(problems().at(-1)).toMatch(reason);
@@ -106,7 +110,7 @@ describe('what a provider says', () => {
     expect(target(await client.get('/login/link'))).toBe('/login');
   });
 
-  it('is not read for ever, nor waited for where the connection ends', async () => {
+  it('is limited in size, and fails when the connection is closed', async () => {
     for (const tokens of [
       (res: Parameters<NonNullable<Lies['tokens']>>[0]) => res.end('x'.repeat(300_000)),
       (res: Parameters<NonNullable<Lies['tokens']>>[0]) => res.destroy(),
@@ -117,7 +121,7 @@ describe('what a provider says', () => {
     }
   });
 
-  it('never becomes part of a page, and the log has it without what is secret', async () => {
+  it('is never shown on a page, and is logged without secrets', async () => {
     const description = 'Ask <b>root</b> for the password';
     const tokens: Lies['tokens'] = (res) =>
       res
@@ -131,7 +135,7 @@ describe('what a provider says', () => {
     expect(lines).not.toContain(CLIENT.secret);
   });
 
-  it('ends a request that it does not answer in time', async () => {
+  it('times out', async () => {
     const server = createServer(() => undefined).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
@@ -149,7 +153,7 @@ describe('what a provider says', () => {
   });
 });
 
-describe('what a provider said before it was moved to another issuer', () => {
+describe('a response in progress when the provider changes its issuer', () => {
   const moved = () =>
     forum.save({ id, issuer: forum.elsewhere.issuer, client_id: CLIENT.id, client_secret: CLIENT.secret });
   const back = async () => {
@@ -157,7 +161,7 @@ describe('what a provider said before it was moved to another issuer', () => {
     await forum.save({ id, issuer: liar.issuer, client_secret: 'any' });
   };
 
-  it('logs nobody in as who is called the same there', async () => {
+  it('logs no one in as the member with the same subject at the new issuer', async () => {
     const victim = forum.visitor();
     await forum.create('zoe');
     await victim.login('zoe', PASSWORD);
@@ -173,7 +177,7 @@ describe('what a provider said before it was moved to another issuer', () => {
     await back();
   });
 
-  it('makes nobody a member, nor is it linked', async () => {
+  it('neither signs up nor links anyone', async () => {
     const { client: guest } = await comeBack({ claims: { sub: 'yves there' }, meanwhile: moved });
     expect(target(await guest.get('/login/link'))).toBe('/login');
     await back();
@@ -190,7 +194,7 @@ describe('what a provider said before it was moved to another issuer', () => {
   });
 });
 
-it('links nobody to a member whose password was reset meanwhile', async () => {
+it('an account is not linked to a member whose password was reset in the meantime', async () => {
   const { id: account } = await forum.create('xaver');
   const intruder = forum.visitor();
   await intruder.login('xaver', PASSWORD);
@@ -204,7 +208,7 @@ it('links nobody to a member whose password was reset meanwhile', async () => {
   expect(await forum.forum.app.data.all(rows)).toEqual([]);
 });
 
-it('confirms nothing where the provider does not say that it asked again, and when', async () => {
+it('a session is confirmed only if the provider reports a recent auth_time', async () => {
   await forum.create('ada');
   const client = forum.visitor();
   await client.login('ada', PASSWORD);
@@ -221,7 +225,7 @@ it('confirms nothing where the provider does not say that it asked again, and wh
   expect((await come('/auth/other/confirm', { auth_time: now() })).status).toBe(303);
 });
 
-it('logs a member in whom it asked an hour ago, and they confirm that it is them before what needs that', async () => {
+it('a login with an old auth_time succeeds, but requires a confirmation for sensitive actions', async () => {
   await forum.create('olga');
   const client = forum.visitor();
   await client.login('olga', PASSWORD);
@@ -244,7 +248,7 @@ it('logs a member in whom it asked an hour ago, and they confirm that it is them
   expect(await loggedIn({ auth_time: now() + hour })).toEqual([true, undefined]);
 });
 
-describe('an administrator who checks a provider', () => {
+describe('checking a provider', () => {
   const check = async (document: object, keys?: Lies['keys']): Promise<string> => {
     liar.lies = { document: document as Record<string, unknown>, ...(keys && { keys }) };
     const { findings } = (await forum.root.post(`${ADMIN}/check`, { id }, JSON_ONLY)).body;
@@ -254,38 +258,38 @@ describe('an administrator who checks a provider', () => {
 
   it.each<readonly [string, object, string]>([
     ['nothing is wrong', {}, 'good: Its key for signatures can be fetched'],
-    ['it calls itself otherwise', { issuer: 'http://127.0.0.1:1' }, 'bad: It calls itself otherwise than'],
-    ['it does not say where tokens are', { token_endpoint: undefined }, 'bad: It does not say its token_endpoint'],
+    ['its issuer does not match', { issuer: 'http://127.0.0.1:1' }, 'bad: It calls itself otherwise than'],
+    ['it has no token endpoint', { token_endpoint: undefined }, 'bad: It does not say its token_endpoint'],
     [
-      'it does not know the code flow',
+      'it does not support the authorization code flow',
       { response_types_supported: ['id_token'] },
       'bad: It does not say that it knows the authorization code flow',
     ],
     [
-      'it does not know PKCE',
+      'it does not support PKCE',
       { code_challenge_methods_supported: undefined },
       'warning: It does not say that it knows PKCE',
     ],
     [
-      'it has no such scope',
+      'it does not support a scope',
       { scopes_supported: ['openid', 'email'] },
       'warning: It does not name these scopes: profile',
     ],
     ['it has no keys', { jwks_uri: undefined }, 'bad: It does not say its jwks_uri'],
-  ])('is told in plain words that %s', async (_what, document, words) => {
+  ])('reports that %s', async (_what, document, words) => {
     expect(await check(document)).toContain(words);
   });
 
-  it('is told why its keys cannot be fetched', async () => {
+  it('reports why its keys cannot be fetched', async () => {
     expect(await check({}, (res) => res.end('{"keys":[]}'))).toContain('bad: It has no keys for signatures');
     expect(await check({ jwks_uri: 'http://10.0.0.1/jwks' })).toContain(
       'bad: Its keys for signatures cannot be fetched',
     );
   });
 
-  it('is not sent along by a document that names something else than a page', async () => {
+  it('does not redirect to an authorization endpoint that is not a web page', async () => {
     liar.lies = { document: { authorization_endpoint: 'javascript:alert(1)' } };
-    // What it said before is kept for a while.
+    // Its previous document is cached for a while.
     await forum.save({ id, name: 'Other still' });
     const client = forum.visitor();
     await client.csrf();

@@ -12,7 +12,7 @@ const problems = async (body: object): Promise<readonly string[]> => {
 const valid = { slug: 'fourth', name: 'Fourth', issuer: 'https://login.example.org', client_id: 'x' };
 
 describe('identity providers', () => {
-  it('are the administrators’ to see and to change', async () => {
+  it('can only be viewed and changed by administrators', async () => {
     await forum.create('ada');
     const [member, guest] = [forum.visitor(), forum.visitor()];
     await member.login('ada', PASSWORD);
@@ -22,7 +22,7 @@ describe('identity providers', () => {
       expect((await member.post(`${ADMIN}/${path}`, { id: forum.provider.id }, JSON_ONLY)).status).toBe(403);
   });
 
-  it('never show their secret again, on pages, to programs, in logs', async () => {
+  it('never reveal their secret again, on pages, in the API, or in logs', async () => {
     const page = await forum.root.get(`${ADMIN}?id=${forum.provider.id}`);
     expect(page.text).toContain('One is stored and not shown');
     expect(page.text).toContain('http://forum.test/auth/example/callback');
@@ -34,7 +34,7 @@ describe('identity providers', () => {
     const rows = await forum.forum.app.data.all(sql`select * from single_sign_on_provider`);
     const seen = JSON.stringify([page.text, providers, audit, rows, forum.forum.lines]);
     expect(seen).not.toContain(CLIENT.secret);
-    // It is still the one that was stored.
+    // The stored secret is still in use.
     expect(target(await forum.signOn(forum.visitor(), 'bob'))).toBe('/login/link');
   });
 
@@ -53,7 +53,7 @@ describe('identity providers', () => {
     expect(secrets.open(await stored())).toBe(CLIENT.secret);
   });
 
-  it('are refused where something about them is wrong, and the form comes back without the secret', async () => {
+  it('are validated, and a refused form is returned without the secret', async () => {
     expect(await problems({})).toEqual(['slug is required']);
     expect(await problems({ ...valid, slug: 'Not good' })).toEqual([expect.stringContaining('slug must have')]);
     expect(await problems({ ...valid, slug: 'example' })).toEqual(['slug is the short name of another provider']);
@@ -77,11 +77,11 @@ describe('identity providers', () => {
     ['https://login.example.org:8443', 'must use one of the ports 443'],
     ['https://a:b@login.example.org', 'must not contain a name or password'],
     ['https://login.example.org?x=1', 'is not an address'],
-  ])('are not called inside the network: %s', async (issuer, words) => {
+  ])('cannot point to an internal network: %s', async (issuer, words) => {
     expect(await problems({ ...valid, issuer })).toEqual([expect.stringContaining(words)]);
   });
 
-  it('keep their issuer while members have linked accounts there: another could log in as them', async () => {
+  it('keep their issuer while members have linked accounts, which others could take over', async () => {
     await forum.linked('cleo');
     const moved = { id: forum.provider.id, issuer: 'https://login.example.org' };
     expect(await problems(moved)).toEqual([expect.stringContaining('issuer stays while members have linked')]);
@@ -91,7 +91,7 @@ describe('identity providers', () => {
     await forum.root.post(`${ADMIN}/delete`, { id }, JSON_ONLY);
   });
 
-  it('do not send the secret that was stored for one issuer to another', async () => {
+  it('require a new secret for another issuer', async () => {
     const { id, issuer } = await forum.addProvider({ slug: 'third', name: 'Third' });
     const moved = { id, issuer: 'https://login.example.org' };
     expect(await problems(moved)).toEqual(['client_secret is needed anew for another issuer']);
@@ -103,7 +103,7 @@ describe('identity providers', () => {
     await forum.root.post(`${ADMIN}/delete`, { id }, JSON_ONLY);
   });
 
-  it('say what they say of themselves', async () => {
+  it('show the result of a check', async () => {
     const page = await forum.root.submit(`${ADMIN}/check`, { id: forum.provider.id });
     expect(page.status).toBe(200);
     expect(page.text).toContain('and says the same of itself');
@@ -121,7 +121,7 @@ describe('identity providers', () => {
     expect((await client.submit('/auth/other')).status).toBe(502);
   });
 
-  it('say before they are removed who could not log in any more, and take the links along', async () => {
+  it('show before deletion who would be unable to log in, and are deleted with their links', async () => {
     const client = forum.visitor();
     await forum.signOn(client, 'dora');
     await client.csrf('/login/link');
@@ -139,7 +139,7 @@ describe('identity providers', () => {
     expect((await forum.root.post(`${ADMIN}/delete`, { id }, JSON_ONLY)).status).toBe(200);
   });
 
-  it('are twenty at most', async () => {
+  it('are limited to twenty', async () => {
     const statuses = new Set<number>();
     for (let n = 0; n < 19; n++) statuses.add((await forum.save({ ...valid, slug: `p-${n}` })).status);
     expect([...statuses]).toEqual([201]);

@@ -10,7 +10,7 @@ const forum = useSignOn();
 const accounts = (): Accounts => forum.forum.app.service(Accounts);
 let count = 0;
 
-/** Comes from the provider, where nobody knows them yet. */
+/** Arrives from the provider, without a linked account. */
 async function arrive(
   about: Person,
   path?: string,
@@ -26,8 +26,8 @@ async function arrive(
 const field = (page: string, name: string): string | undefined =>
   new RegExp(`name="${name}" type="[a-z]*" value="([^"]*)"`).exec(page)?.[1];
 
-describe('who comes from a provider for the first time', () => {
-  it('becomes a member with the name and the address that they have there', async () => {
+describe('a new visitor from a provider', () => {
+  it('signs up with the name and address they have there', async () => {
     const about = { email: 'mary@elsewhere.test', email_verified: true, preferred_username: 'Mary Ann' };
     const { client, person } = await arrive(about, '/auth/example', { return_to: '/members' });
     const page = (await client.get('/login/link')).text;
@@ -44,7 +44,7 @@ describe('who comes from a provider for the first time', () => {
     expect(target(await client.get('/login/link'))).toBe('/login');
   });
 
-  it('is registered by the rules of the form: names that are bad, reserved or taken are refused, and the form comes back', async () => {
+  it('is validated like a registration: invalid, reserved and taken names are refused', async () => {
     await forum.create('nora');
     const { client } = await arrive({ email: 'n@elsewhere.test', email_verified: true, preferred_username: 'nora' });
     expect(field((await client.get('/login/link')).text, 'username')).toBe('nora-2');
@@ -64,7 +64,7 @@ describe('who comes from a provider for the first time', () => {
     expect((await client.submit('/register/link', { username: 'nora-2' })).status).toBe(303);
   });
 
-  it('gives an address of their own where the provider has none, or is not believed in that', async () => {
+  it('enters an address when the provider has none, or none that is verified', async () => {
     for (const about of [{}, { email: 'o@elsewhere.test', email_verified: false }]) {
       const { client, person } = await arrive({ ...about, preferred_username: `olga-${count}` });
       expect(field((await client.get('/login/link')).text, 'email')).toBe('email' in about ? about.email : '');
@@ -75,7 +75,7 @@ describe('who comes from a provider for the first time', () => {
     }
   });
 
-  it('is told that nobody waits, without having come from there', async () => {
+  it('is refused without having come from the provider', async () => {
     const client = forum.visitor();
     expect(target(await client.get('/login/link'))).toBe('/login');
     await client.csrf();
@@ -83,7 +83,7 @@ describe('who comes from a provider for the first time', () => {
     expect(await accounts().findByIdentifier('pia')).toBeUndefined();
   });
 
-  it('does not become a member where accounts there make none', async () => {
+  it('cannot sign up where the provider does not create accounts', async () => {
     await forum.save({ id: forum.provider.id, creates_accounts: false });
     const { client } = await arrive({ email: 'q@elsewhere.test', email_verified: true, preferred_username: 'quinn' });
     const page = (await client.get('/login/link')).text;
@@ -94,8 +94,8 @@ describe('who comes from a provider for the first time', () => {
   });
 });
 
-describe('who has the address of a member', () => {
-  it('never becomes them by it: they log in as that member once, and say that both are one', async () => {
+describe('a visitor with the address of a member', () => {
+  it('is never linked automatically, but logs in as that member once and confirms the link', async () => {
     await forum.create('rosa', 'admin', 'rosa@elsewhere.test');
     const { client, person } = await arrive({ email: 'Rosa@Elsewhere.test', email_verified: true });
     const page = (await client.get('/login/link')).text;
@@ -119,7 +119,7 @@ describe('who has the address of a member', () => {
     );
   });
 
-  it('learns nothing of them where the provider has not checked the address', async () => {
+  it('learns nothing about the member if the provider has not verified the address', async () => {
     await forum.create('sara', 'member', 'sara@elsewhere.test');
     for (const about of [{ email: 'sara@elsewhere.test', email_verified: false }, { email: 'sara@elsewhere.test' }]) {
       const { client } = await arrive({ ...about, preferred_username: 'sarah' });
@@ -132,7 +132,7 @@ describe('who has the address of a member', () => {
     expect(await accounts().findByIdentifier('sarah')).toBeUndefined();
   });
 
-  it('is not believed of a provider that is not trusted with addresses', async () => {
+  it('is not trusted if the provider’s addresses are not trusted', async () => {
     await forum.create('tara', 'member', 'tara@elsewhere.test');
     await forum.save({ id: forum.provider.id, trusts_email: false });
     const { client } = await arrive({ email: 'tara@elsewhere.test', email_verified: true });
@@ -149,7 +149,7 @@ describe('a member without a password', () => {
     return { client, person };
   };
 
-  it('cannot log in with one, whichever is tried', async () => {
+  it('cannot log in with any password', async () => {
     await join('ursula');
     for (const password of ['!', '', PASSWORD]) {
       const client = forum.visitor();
@@ -158,7 +158,7 @@ describe('a member without a password', () => {
     }
   });
 
-  it('counts as somebody who can log in, as long as the provider is there', async () => {
+  it('counts as able to log in while the provider is enabled', async () => {
     await join('vera');
     const { id } = (await accounts().findByIdentifier('vera'))!;
     expect([...(await accounts().ableToLogIn([id]))]).toEqual([id]);
@@ -167,7 +167,7 @@ describe('a member without a password', () => {
     await forum.save({ id: forum.provider.id, active: true });
   });
 
-  it('sets one in the settings, lately logged in, and is told by mail', async () => {
+  it('sets one in the settings after a recent login, and is notified by mail', async () => {
     const { client } = await join('wanda');
     expect((await client.get('/settings/security')).text).toContain('This account has no password');
     const path = '/settings/security/first-password';
@@ -181,7 +181,7 @@ describe('a member without a password', () => {
     expect(target(await client.get(path))).toBe('/settings/security');
   });
 
-  it('sets one by a link in a mail, and keeps what is linked by the same address', async () => {
+  it('sets one with a reset link, and keeps accounts linked by the same address', async () => {
     const { person } = await join('xenia');
     const client = forum.visitor();
     await client.csrf();
@@ -193,7 +193,7 @@ describe('a member without a password', () => {
     expect(target(await forum.signOn(forum.visitor(), person))).toBe('/');
   });
 
-  it('loses by such a link what a provider has called theirs that is not trusted any more', async () => {
+  it('loses with a reset link an account linked by a provider that is no longer trusted', async () => {
     const { person } = await join('quinn');
     await forum.save({ id: forum.provider.id, trusts_email: false });
     const owner = forum.visitor();
@@ -206,7 +206,7 @@ describe('a member without a password', () => {
     await forum.save({ id: forum.provider.id, trusts_email: true });
   });
 
-  it('loses by such a link what was linked by whoever gave an address that is not theirs', async () => {
+  it('loses with a reset link an account linked by someone with an unverified address', async () => {
     const { client: intruder, person } = await arrive({ email: 'zora@elsewhere.test', email_verified: false });
     await intruder.csrf('/login/link');
     await intruder.submit('/register/link', { username: 'intruder', email: 'zora@elsewhere.test' });
@@ -221,7 +221,7 @@ describe('a member without a password', () => {
     expect((await intruder.get(LINKED)).status).toBe(303);
   });
 
-  it('confirms that it is them by logging in there again', async () => {
+  it('confirms the session by logging in at the provider again', async () => {
     const { client, person } = await join('yara');
     const form = { return_to: '/settings/security/email' };
     await forum.later(16 * 60_000, async () => {
@@ -242,7 +242,7 @@ describe('a member without a password', () => {
   });
 });
 
-describe('a name from elsewhere', () => {
+describe('a name from a provider', () => {
   it.each([
     ['Mary Ann', 'Mary-Ann'],
     ['jörg.weiß', 'jorg.weiss'],
@@ -251,7 +251,7 @@ describe('a name from elsewhere', () => {
     ['a'.repeat(40), 'a'.repeat(30)],
     ['李', undefined],
     ['', undefined],
-  ])('is made to fit: %s', (name, fitted) => {
+  ])('is converted to a valid username: %s', (name, fitted) => {
     expect(fittedUsername(name)).toBe(fitted);
   });
 });

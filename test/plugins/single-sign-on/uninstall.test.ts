@@ -4,7 +4,7 @@ import { sql } from 'parley-forum';
 import { startForum } from 'parley-forum/testing';
 import { loadMigrations } from '../../../core/host/loader.ts';
 
-it('leaves nothing behind when it is uninstalled', async () => {
+it('leaves nothing behind when uninstalled', async () => {
   await using forum = await startForum();
   const { data, kernel } = forum.app;
   const tables = async (): Promise<readonly string[]> => {

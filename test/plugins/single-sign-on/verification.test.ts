@@ -4,7 +4,7 @@ import { linkIn, nextMail } from '../recovery/forum.ts';
 import { hasSession, target, useSignOn } from './forum.ts';
 import type { Person } from './identity-provider.ts';
 
-/** Where new members have to confirm their address. */
+/** A forum where new members have to confirm their address. */
 const forum = useSignOn({ 'registration.email_verification': true });
 
 async function arrive(person: string, about: Person) {
@@ -15,7 +15,7 @@ async function arrive(person: string, about: Person) {
   return client;
 }
 
-it('needs no mail for an address that a trusted provider has checked', async () => {
+it('signing up needs no mail for an address verified by a trusted provider', async () => {
   const client = await arrive('ada', { email: 'ada@elsewhere.test', email_verified: true });
   expect(target(await client.submit('/register/link', { username: 'ada' }))).toBe('/');
   expect(hasSession(client)).toBe(true);
@@ -23,7 +23,7 @@ it('needs no mail for an address that a trusted provider has checked', async () 
   expect((await forum.forum.app.service(Accounts).emails([id])).get(id)).toBe('ada@elsewhere.test');
 });
 
-it('sends the usual mail for any other, and logs in once its link was followed', async () => {
+it('signing up sends the usual mail for any other address, and allows a login after its link was followed', async () => {
   const client = await arrive('bob', { email: 'bob@elsewhere.test', email_verified: false });
   const answer = await client.submit('/register/link', { username: 'bob', email: 'bob@elsewhere.test' });
   expect([answer.status, target(answer)]).toEqual([303, '/register/sent']);
@@ -36,7 +36,7 @@ it('sends the usual mail for any other, and logs in once its link was followed',
   expect(target(await forum.signOn(client, 'bob', '/auth/example', { return_to: '/members' }))).toBe('/members');
 });
 
-it('says the same where the address is a member’s, who is told, and links nothing', async () => {
+it('signing up with a member’s address gets the same response, notifies that member, and links nothing', async () => {
   await forum.create('cleo', 'member', 'cleo@elsewhere.test');
   const client = await arrive('intruder', { email: 'cleo@elsewhere.test', email_verified: false });
   const answer = await client.submit('/register/link', { username: 'cloe', email: 'cleo@elsewhere.test' });
@@ -46,7 +46,7 @@ it('says the same where the address is a member’s, who is told, and links noth
   expect(await forum.forum.app.service(Accounts).findByIdentifier('cloe')).toBeUndefined();
 });
 
-it('sends the mail too where the provider is no longer trusted once somebody signs up', async () => {
+it('signing up sends the mail too if the provider is no longer trusted by then', async () => {
   const client = await arrive('dora', { email: 'dora@elsewhere.test', email_verified: true });
   await forum.save({ id: forum.provider.id, trusts_email: false });
   const answer = await client.submit('/register/link', { username: 'dora', email: 'dora@elsewhere.test' });
