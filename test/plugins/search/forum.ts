@@ -7,7 +7,7 @@ const PASSWORD = 'Plain-Sailing-42';
 const GROUPS = { ada: 'member', bob: 'member', mia: 'moderator', root: 'admin' } as const;
 type Name = keyof typeof GROUPS;
 
-/** A forum with people in it, and short ways to write and to search. */
+/** A forum with members, and helpers to write and search. */
 export interface Forum {
   readonly app: TestForum;
   readonly guest: Client;
@@ -23,11 +23,11 @@ export interface Forum {
   /** The results for a guest, or for `client`. */
   search(q: string, more?: string, client?: Client): Promise<any[]>;
   titles(q: string, client?: Client): Promise<string[]>;
-  /** Resolves when the copy has caught up and nothing else waits to be done in the background. */
+  /** Resolves when the index has caught up and no background work is pending. */
   settled(): Promise<void>;
 }
 
-/** One forum for a test file, on a database of its own. */
+/** One forum per test file, with its own database. */
 export function useForum(settings: Readonly<Record<string, unknown>> = {}): Forum {
   const forum = {} as { -readonly [K in keyof Forum]: Forum[K] };
   beforeAll(async () => Object.assign(forum, await open({ 'search.rate_limit': 100_000, ...settings })));
@@ -73,7 +73,7 @@ async function open(settings: Readonly<Record<string, unknown>>): Promise<Forum>
   };
 }
 
-/** The answer, if it has this status; else an error that shows it. */
+/** The response if it has this status, otherwise an error that shows it. */
 export function expectStatus(answer: Answer, status: number): Answer {
   if (answer.status !== status)
     throw new Error(`expected ${status}, got ${answer.status}: ${answer.text.slice(0, 500)}`);

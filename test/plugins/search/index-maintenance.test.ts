@@ -6,7 +6,7 @@ import { expectStatus, useForum } from './forum.ts';
 
 const forum = useForum();
 
-/** Runs `work` while the search is switched off. */
+/** Runs `work` while the search is disabled. */
 async function without(work: () => Promise<unknown>): Promise<void> {
   const { kernel } = forum.app.app;
   await kernel.disable('search');
@@ -31,16 +31,16 @@ const importOld = (count: number) => {
     .importDiscussions([{ title: 'Long ago', categoryId: general.id, authorId: forum.ids.ada, createdAt, posts }]);
 };
 
-describe('a fresh forum', () => {
-  test('has nothing to look through', async () => {
+describe('a new forum', () => {
+  test('has nothing to backfill', async () => {
     await forum.settled();
     expect(forum.app.lines.filter(({ message }) => message.includes('looked through'))).toEqual([]);
     expect(await forum.app.app.data.all(sql`select plugin from backfill where plugin = 'search'`)).toHaveLength(1);
   });
 });
 
-describe('switched off and on again', () => {
-  test('it finds what was written, edited, renamed, deleted, restored and imported meanwhile', async () => {
+describe('after being disabled and enabled again, search', () => {
+  test('finds what was written, edited, renamed, deleted, restored and imported in the meantime', async () => {
     const kept = await forum.start('ada', 'Kept', 'Anchor');
     const gone = await forum.start('ada', 'Gone', 'Anchor');
     const named = await forum.start('ada', 'Old name', 'Anchor');
@@ -64,7 +64,7 @@ describe('switched off and on again', () => {
     expect(forum.app.lines.some(({ message, done }) => message.includes('looked through') && done === true)).toBe(true);
   });
 
-  test('it looks through nothing when nothing has happened', async () => {
+  test('backfills nothing if nothing has changed', async () => {
     forum.app.clock.advance(120_000);
     await without(async () => undefined);
     const walks = () => forum.app.lines.filter(({ message }) => message.includes('looked through')).length;
@@ -73,7 +73,7 @@ describe('switched off and on again', () => {
     expect(walks()).toBe(before);
   });
 
-  test('it goes on where a stop interrupted it, and finds what was written in between', async () => {
+  test('resumes an interrupted backfill, and finds what was written in between', async () => {
     const { app } = forum.app;
     await without(async () => {
       const [middle] = await app.data.all(
@@ -96,7 +96,7 @@ describe('switched off and on again', () => {
     expect(await forum.titles('keel')).toEqual(['In between']);
   });
 
-  test('what an earlier start left and what is new take turns, and each says alone how much it was', async () => {
+  test('runs an unfinished and a new backfill in turn, and logs the number of posts of each', async () => {
     const { app, lines } = forum.app;
     const before = lines.length;
     let posts = 0;
@@ -115,8 +115,8 @@ describe('switched off and on again', () => {
   });
 });
 
-describe('another language', () => {
-  test('indexes every post anew, in the background', async () => {
+describe('changing the language', () => {
+  test('reindexes every post in the background', async () => {
     await forum.start('ada', 'Languages', 'Several oysters');
     expect(await forum.titles('oyster')).toEqual(['Languages']);
     await forum.app.app.settings.set({ 'search.language': 'simple' });
@@ -128,8 +128,8 @@ describe('another language', () => {
     await expect(forum.app.app.settings.set({ 'search.language': 'klingon' })).rejects.toMatchObject({ status: 400 });
   });
 
-  // On the embedded database one transaction follows the other.
-  test.runIf(onServer)('reaches those, too, that somebody is writing meanwhile', async () => {
+  // The embedded database runs transactions one after another.
+  test.runIf(onServer)('includes posts that are locked by a concurrent transaction', async () => {
     const { data, settings } = forum.app.app;
     const others = async (): Promise<number> =>
       (await data.one(

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { expectStatus, useForum } from './forum.ts';
 
 const forum = useForum();
-/** Titles on the page of what is related to a discussion. */
+/** Titles on the page of related discussions. */
 const related = async (number: number, client = forum.guest): Promise<readonly string[]> => {
   const { text } = expectStatus(await client.get(`/d/${number}/related`), 200);
   const [, list = ''] = /<ul class="related-list"[^>]*>([\s\S]*?)<\/ul>/.exec(text) ?? [];
@@ -18,14 +18,14 @@ beforeAll(async () => {
   pump = await forum.start('ada', 'The bilge pump runs for ever', 'Nine seconds, every four minutes');
 });
 
-test('a discussion leads to others with two of its words, those whose titles say so first, and not to itself', async () => {
+test('related discussions share two words; those that share them in their titles come first', async () => {
   expect(await related(pump.number)).toEqual(['A pump for a small bilge', 'It smells of diesel']);
   expect(expectStatus(await forum.guest.get(`/d/${pump.number}`), 301).headers.get('location')).toBeTruthy();
   const { text } = expectStatus(await forum.guest.get(`/d/${pump.number}-the-bilge-pump-runs-for-ever`), 200);
   expect(text).toContain(`<a href="/d/${pump.number}/related">`);
 });
 
-test('only what the reader may see is related, and it goes when it is deleted', async () => {
+test('related discussions exclude hidden and deleted ones', async () => {
   expect(await related(pump.number, forum.as.mia)).toContain('Bilge pump of the office');
   expect(await related(pump.number, forum.as.bob)).not.toContain('Bilge pump of the office');
   const { number } = await forum.start('bob', 'Pump out the bilge', 'By hand');
@@ -35,7 +35,7 @@ test('only what the reader may see is related, and it goes when it is deleted', 
   expectStatus(await forum.guest.get(`/d/${pump.number}/related`), 404);
 });
 
-test('where nothing is, the page says so', async () => {
+test('the page says if there are none', async () => {
   const { number } = await forum.start('ada', 'Unique zymurgy', 'Nothing like it');
   expect((await forum.guest.get(`/d/${number}/related`)).text).toContain('No related discussions');
 });

@@ -6,8 +6,8 @@ import { expectStatus, useForum } from './forum.ts';
 
 const forum = useForum();
 
-describe('who finds what', () => {
-  test('members and guests find nothing of a category they cannot see, nor that it exists', async () => {
+describe('visibility of search results', () => {
+  test('members and guests find nothing in a category they cannot see, nor learn that it exists', async () => {
     const { id } = await forum.start('mia', 'Secret plan', 'About the heron', 'staff');
     await forum.reply('root', id, 'More of the heron');
     for (const client of [forum.guest, forum.as.ada]) {
@@ -19,7 +19,7 @@ describe('who finds what', () => {
     expect(await forum.titles('heron category:staff', forum.as.root)).toEqual(['Secret plan']);
   });
 
-  test('a category that is closed or opened counts from the next search on', async () => {
+  test('a change of a category’s visibility applies to the next search', async () => {
     const categories = forum.app.app.service(Categories);
     const category = await categories.save({ name: 'Moods' });
     await forum.start('ada', 'Weather', 'The albatross', 'moods');
@@ -32,8 +32,8 @@ describe('who finds what', () => {
   });
 });
 
-describe('what is written is found, or no longer found, once it was answered', () => {
-  test('new discussions, replies and edits', async () => {
+describe('the index is up to date once a response is sent', () => {
+  test('for new discussions, replies and edits', async () => {
     const { id } = await forum.start('ada', 'Birds', 'A curlew');
     expect(await forum.titles('curlew')).toEqual(['Birds']);
     const reply = await forum.reply('bob', id, 'A dunlin');
@@ -42,7 +42,7 @@ describe('what is written is found, or no longer found, once it was answered', (
     expect([await forum.titles('dunlin'), await forum.titles('plover')]).toEqual([[], ['Birds']]);
   });
 
-  test('new titles and categories', async () => {
+  test('for new titles and categories', async () => {
     const { id } = await forum.start('ada', 'Gannets', 'Diving');
     await forum.reply('bob', id, 'Deep');
     expectStatus(await forum.as.ada.put(`/api/discussions/${id}`, { title: 'Kittiwakes', category_id: 'help' }), 200);
@@ -53,7 +53,7 @@ describe('what is written is found, or no longer found, once it was answered', (
     ]).toEqual([[], ['Kittiwakes'], ['Kittiwakes']]);
   });
 
-  test('deleted posts and discussions stay hidden, from moderators too, until they are restored', async () => {
+  test('for deleted posts and discussions, hidden even from moderators until restored', async () => {
     const { id } = await forum.start('ada', 'Waders', 'Sandpiper');
     const gone = await forum.reply('bob', id, 'Turnstone');
     await forum.reply('bob', id, 'Redshank');
@@ -74,11 +74,11 @@ describe('what is written is found, or no longer found, once it was answered', (
     expect(await found()).toEqual([1, 1, 1]);
   });
 
-  test('a reply costs one statement more than without the search', async () => {
+  test('at the cost of one statement per reply', async () => {
     const { id } = await forum.start('ada', 'Cost', 'x');
     const { app } = forum.app;
     const viewer = { id: forum.ids.bob, username: 'bob', group: app.service(Access).groupOf('member') };
-    // Within a transaction, since what happens after the commit is not what is measured.
+    // Within a transaction, to exclude what happens after the commit.
     const reply = () => app.service(Discussions).reply(viewer, { discussionId: id, content: 'y' });
     const cost = () =>
       leastOf(async () => {

@@ -8,7 +8,7 @@ import { expectStatus, useForum } from './forum.ts';
 
 const forum = useForum();
 
-describe('what is searched', () => {
+describe('a search', () => {
   let pump: { id: string; number: number; postId: string };
 
   beforeAll(async () => {
@@ -18,7 +18,7 @@ describe('what is searched', () => {
     await forum.start('bob', 'A cracked frame', 'Found while looking for the pump.');
   });
 
-  test('is a discussion by its title, its posts and every form of a word', async () => {
+  test('matches titles, posts and all forms of a word', async () => {
     const [first, second] = await forum.search('pumps');
     expect([first.title, second.title]).toEqual(['The forward bilge pump', 'A cracked frame']);
     expect(first).toMatchObject({
@@ -32,7 +32,7 @@ describe('what is searched', () => {
     expect(second.excerpt).toBe('Found while looking for the <mark>pump</mark>');
   });
 
-  test('shows each discussion once, and each post by itself', async () => {
+  test('lists each discussion once, and each post separately', async () => {
     expect(await forum.titles('clamp')).toEqual(['The forward bilge pump']);
     const posts = await forum.search('clamp', '&type=posts');
     expect(posts.map(({ type, number, title, author, url }) => [type, number, title, author.username, url])).toEqual([
@@ -44,14 +44,14 @@ describe('what is searched', () => {
     );
   });
 
-  test('understands phrases, exclusions and alternatives', async () => {
+  test('supports phrases, exclusions and alternatives', async () => {
     expect(await forum.titles('"forward bilge"')).toEqual(['The forward bilge pump']);
     expect(await forum.titles('"bilge forward"')).toEqual([]);
     expect(await forum.titles('pump -frame')).toEqual(['The forward bilge pump']);
     expect((await forum.titles('cracked or hums')).sort()).toEqual(['A cracked frame', 'The forward bilge pump']);
   });
 
-  test('understands filters by author, category and date, alone too', async () => {
+  test('supports filters by author, category and date, even without words', async () => {
     expect(await forum.titles('pump author:BOB')).toEqual(['A cracked frame']);
     expect((await forum.search('author:bob', '&type=posts')).map(({ number }) => number)).toEqual([1, 2]);
     expect(await forum.titles('pump category:help')).toEqual([]);
@@ -62,7 +62,7 @@ describe('what is searched', () => {
     expect(await forum.titles('pump before:2020')).toEqual([]);
   });
 
-  test('understands filters by tag', async () => {
+  test('supports filters by tag', async () => {
     const body = { title: 'Tagged', content: 'A pump of brass', category_id: 'general', tags: ['Brass Work'] };
     const made = expectStatus(await forum.as.ada.post('/api/discussions', body), 201).body.discussion;
     for (const q of ['pump tag:brass-work', 'tag:brass-work', `tag:${made.tags[0].id}`])
@@ -72,17 +72,17 @@ describe('what is searched', () => {
     expect(await forum.titles('tag:brass-work')).toEqual([]);
   });
 
-  test('is nothing for names that are unknown, and an address names nobody', async () => {
+  test('finds nothing for unknown names, and does not look up members by e-mail address', async () => {
     for (const filter of ['author:nobody', 'category:nowhere', 'tag:nothing', 'author:bob@forum.test'])
       expect(await forum.titles(`pump ${filter}`)).toEqual([]);
   });
 
-  test('finds nothing for words that are too common to be indexed', async () => {
+  test('finds nothing for stop words', async () => {
     expect(await forum.titles('the')).toEqual([]);
     expect(await forum.titles('the and')).toEqual([]);
   });
 
-  test('takes whatever was typed', async () => {
+  test('accepts any input', async () => {
     for (const q of [
       '"',
       '-',
@@ -101,7 +101,7 @@ describe('what is searched', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('invalid parameters are refused', () => {
   test.each([
     '',
     '?q=',
@@ -121,7 +121,7 @@ describe('what is refused', () => {
 });
 
 describe('excerpts', () => {
-  test('are found deep in a long post, and of a page of long posts the first ones look deepest', async () => {
+  test('are found deep in a long post; on a page of long posts, the first ones are searched deepest', async () => {
     for (let n = 0; n < 12; n++) await forum.start('ada', `Long ${n}`, `${'filler '.repeat(2_500)} okapi ${n}`);
     const found = await forum.search('okapi');
     expect(found).toHaveLength(12);
@@ -130,7 +130,7 @@ describe('excerpts', () => {
     expect(marked.at(-1)).toBe(false);
   });
 
-  test('tell nothing of what a spoiler hides, nor are found by it', async () => {
+  test('reveal nothing of spoilers, which are not searched either', async () => {
     const { id } = await forum.start('ada', 'The end of the voyage', 'Everybody ||drowns horribly|| at Capehorn.');
     await forum.reply('bob', id, 'So it was.\n\n:::spoiler\nThe boatswain, at Capehorn.\n:::');
     const [found, ...others] = await forum.search('Capehorn', '&type=posts');
@@ -138,7 +138,7 @@ describe('excerpts', () => {
     expect([await forum.titles('drowns'), await forum.titles('boatswain')]).toEqual([[], []]);
   });
 
-  test('show the title where the text does not say why it was found', async () => {
+  test('show the title when the text does not contain the match', async () => {
     await forum.start('ada', 'Zanzibar in winter', 'Nothing of it here, only monsoon.');
     expect((await forum.search('zanzibar'))[0].excerpt).toMatch(
       /^<mark>Zanzibar<\/mark> in winter – Nothing of it here/,
@@ -149,7 +149,7 @@ describe('excerpts', () => {
     expect((await forum.search('monsoon'))[0].excerpt).not.toContain('Zanzibar');
   });
 
-  test('are escaped text, whatever was written', async () => {
+  test('are escaped, whatever the post contains', async () => {
     await forum.start(
       'ada',
       'Hostile <b>title</b>',
@@ -183,12 +183,12 @@ describe('members', () => {
     expect(await forum.search('%', '&type=users')).toEqual([]);
   });
 
-  test('are found by its beginning alone where it is less than three letters', async () => {
+  test('are found by the start of the name only for queries of fewer than three letters', async () => {
     expect(await forum.search('oo', '&type=users')).toEqual([]);
     expect((await forum.search('RO', '&type=users')).map(({ title }) => title as string)).toEqual(['root']);
   });
 
-  test('come in pages', async () => {
+  test('are listed in pages', async () => {
     await forum.app.app
       .service(Accounts)
       .create({ username: 'anna', email: 'anna@forum.test', password: 'Plain-Sailing-42', groupId: 'member' });
@@ -233,14 +233,14 @@ describe('many results', () => {
     return ids;
   };
 
-  test('come in the same order by cursor and by offset, none twice', async () => {
+  test('have the same order by cursor and by offset, without duplicates', async () => {
     const byCursor = await walk('q=wandering&limit=7', (body) => `&cursor=${body.next_cursor}`);
     const byOffset = await walk('q=wandering&limit=7', (_body, at) => `&offset=${at * 7}`);
     expect(byCursor).toEqual(byOffset);
     expect(new Set(byCursor).size).toBe(60);
   });
 
-  test('of which only the newest are ranked end somewhere, and a far offset answers', async () => {
+  test('end after the ranked newest ones, and a large offset is accepted', async () => {
     expect((await walk('q=wandering&type=posts&limit=100', (body) => `&cursor=${body.next_cursor}`)).length).toBe(250);
     expect((await forum.guest.get('/api/search?q=wandering&offset=10000')).body).toMatchObject({
       count: 0,
@@ -250,7 +250,7 @@ describe('many results', () => {
     expectStatus(await forum.guest.get(`/api/search?q=wandering&offset=${Number.MAX_SAFE_INTEGER}`), 200);
   });
 
-  test('cost the same number of statements as few', async () => {
+  test('run the same number of statements as few', async () => {
     const { app } = forum.app;
     const cost = async (limit: number) =>
       leastOf(() =>
@@ -263,7 +263,7 @@ describe('many results', () => {
   });
 });
 
-test('a post that moved is found where it is now, under the title that is there', async () => {
+test('a moved post is found in its new discussion, under the new title', async () => {
   const [from, to] = [await forum.start('ada', 'Where it was', 'A'), await forum.start('ada', 'Where it went', 'B')];
   const { id } = await forum.reply('bob', from.id, 'The marlinspike');
   await forum.reply('bob', from.id, 'Another marlinspike');

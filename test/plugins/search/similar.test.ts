@@ -6,7 +6,7 @@ import { expectStatus, useForum } from './forum.ts';
 const forum = useForum({ 'search.suggestion_rate_limit': 60, 'api.rate_limit_ip': 100_000 });
 
 const ask = (title: string, client: Client) => client.get(`/api/search/similar?title=${encodeURIComponent(title)}`);
-/** Titles that a member, or `client`, is shown for one. */
+/** Titles of discussions shown to a member, or to `client`, for a title. */
 async function similar(title: string, client: Client = forum.as.ada): Promise<readonly string[]> {
   const { discussions } = expectStatus(await ask(title, client), 200).body as {
     discussions: readonly { title: string }[];
@@ -14,8 +14,8 @@ async function similar(title: string, client: Client = forum.as.ada): Promise<re
   return discussions.map((one) => one.title);
 }
 
-describe('discussions like a title', () => {
-  test('have at least half of its telling words, in all their forms, the closest first', async () => {
+describe('similar discussions', () => {
+  test('share at least half of the significant words, in any form, closest first', async () => {
     await forum.start('ada', 'Which varnish holds on an oak mast?', 'Ours peels');
     await forum.start('bob', 'Oak mast', 'Heavy');
     await forum.start('bob', 'Varnishing the mast of a dinghy', 'With a brush');
@@ -32,13 +32,13 @@ describe('discussions like a title', () => {
     expect(await similar('The tiller creaks')).toEqual([]);
   });
 
-  test('are found by the beginning of the last word, while it is written', async () => {
+  test('match the start of the last word while it is being typed', async () => {
     expect(await similar('dingh')).toEqual(['Varnishing the mast of a dinghy']);
     expect(await similar('dingh, ')).toEqual([]);
     expect(await similar('di')).toEqual([]);
   });
 
-  test('are five at most, with what a list needs to say of them', async () => {
+  test('are limited to five, with what a list shows', async () => {
     for (let time = 0; time < 6; time++) await forum.start('ada', `Bilge pump ${time}`, 'It leaks');
     expect(await similar('Bilge pump')).toHaveLength(5);
     const { id, number } = await forum.start('ada', 'A <b>lead</b> keel', 'Heavy');
@@ -61,7 +61,7 @@ describe('discussions like a title', () => {
     expect((await ask('tiller', forum.as.ada)).body).toMatchObject({ discussions: [], html: '' });
   });
 
-  test('are only what the viewer may see, and no more of it once it is gone', async () => {
+  test('exclude hidden and deleted ones', async () => {
     await forum.start('mia', 'Quartermaster rota', 'Secret', 'staff');
     const { id } = await forum.start('ada', 'Quartermaster stores', 'Grey');
     expect(await similar('quartermaster')).toEqual(['Quartermaster stores']);
@@ -70,13 +70,13 @@ describe('discussions like a title', () => {
     expect(await similar('quartermaster')).toEqual([]);
   });
 
-  test('of whatever is typed are no error: signs of the language of queries mean nothing', async () => {
+  test('accept any input; query operators have no meaning', async () => {
     for (const title of [`it's 'quoted' \\ & | ! ( <-> :*A`, '@7:2900', 'the of and', '%%%', '日本語', 'a'.repeat(200)])
       expect(await similar(title), title).toEqual([]);
     for (const title of ['', '   ', 'a'.repeat(201)]) expect((await ask(title, forum.as.ada)).status).toBe(400);
   });
 
-  test('are for members, who share a rate with the search field', async () => {
+  test('are for members only, and share a rate limit with search suggestions', async () => {
     expect((await ask('bilge pump', forum.guest)).status).toBe(401);
     for (let time = 0; time < 30; time++) {
       await ask('bilge pump', forum.as.bob);
@@ -86,7 +86,7 @@ describe('discussions like a title', () => {
   });
 });
 
-test('the newest of very many are compared, and finding them takes few statements', async () => {
+test('similar discussions are looked for among the newest of very many, in few statements', async () => {
   await forum.app.app.data.all(sql`
     insert into search_post (id, discussion_id, number, category_id, author_id, created_at, visible, removed, language, title, body, vector)
     select gen_random_uuid(), gen_random_uuid(), 1, category_id, author_id, created_at - n * interval '1 hour', true, false, language, title, body, vector
@@ -99,7 +99,7 @@ describe('the form of a new discussion', () => {
   const form = async (client: Client, title = ''): Promise<string> =>
     (await client.get(`/new?title=${encodeURIComponent(title)}`)).text;
 
-  test('has a place for them, which is filled without script where there is a title', async () => {
+  test('shows similar discussions, without JavaScript once there is a title', async () => {
     expect(await form(forum.as.mia)).toContain('<x-similar class="similar" data-when="[name=title]"></x-similar>');
     expect(await form(forum.as.mia, 'Bilge pump')).toContain('5 similar discussions');
     const fields = { title: 'A leaden keel', content: 'Heavy', category_id: '', preview: '1' };
@@ -107,7 +107,7 @@ describe('the form of a new discussion', () => {
     expect(preview.text).toContain('1 similar discussion<');
   });
 
-  test('has nothing of it while search is off', async () => {
+  test('shows none while search is disabled', async () => {
     await forum.app.app.plugins.disable('search');
     expect(await form(forum.as.mia, 'Bilge pump')).not.toContain('similar');
     expect((await ask('Bilge pump', forum.as.mia)).status).toBe(404);

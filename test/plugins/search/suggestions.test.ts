@@ -6,7 +6,7 @@ import { expectStatus, useForum } from './forum.ts';
 const forum = useForum({ 'search.suggestion_rate_limit': 60, 'api.rate_limit_ip': 100_000 });
 const PASSWORD = 'Plain-Sailing-42';
 
-/** What is suggested to a guest, or to `client`: labels by heading. */
+/** Suggestions for a guest, or for `client`: labels by heading. */
 async function suggested(
   q: string,
   client: Client = forum.guest,
@@ -18,7 +18,7 @@ async function suggested(
 }
 
 describe('suggestions', () => {
-  test('are discussions whose titles have words that begin so, members and tags', async () => {
+  test('include discussions with words that start with the query in their titles, members and tags', async () => {
     const { number } = await forum.start('ada', 'Varnish for a mast', 'Which one');
     await forum.start('bob', 'Mast and boom: 100%_sure', 'No');
     await forum.start('ada', 'The damask sail', 'Silk');
@@ -52,7 +52,7 @@ describe('suggestions', () => {
     });
   });
 
-  test('have only what the viewer may see, and no more of it once it is gone', async () => {
+  test('exclude hidden, renamed and deleted discussions', async () => {
     await forum.start('mia', 'Quartermaster rota', 'Secret', 'staff');
     const { id } = await forum.start('ada', 'Quarterdeck paint', 'Grey');
     expect(await suggested('quarter')).toEqual({ Discussions: ['Quarterdeck paint'] });
@@ -65,19 +65,19 @@ describe('suggestions', () => {
     expect(await suggested('afterd')).toEqual({});
   });
 
-  test('begin with two letters of a word, and refuse what is no text', async () => {
+  test('require two letters of a word, and refuse an invalid query', async () => {
     expect(await suggested('m')).toEqual({});
     expect(await suggested('m a v')).toEqual({});
     for (const q of ['', '%20', 'a'.repeat(101)])
       expect((await forum.guest.get(`/api/search/suggestions?q=${q}`)).status).toBe(400);
   });
 
-  test('of guests are kept by what was typed: asked again, they take no statement', async () => {
+  test('for guests are cached by query, and then run no statement', async () => {
     await suggested('mast');
     expect(await forum.app.statements(() => suggested('mast'))).toBe(0);
   });
 
-  test('have a rate of their own, by address', async () => {
+  test('have their own rate limit per address', async () => {
     for (let time = 0; time < 60; time++) await forum.guest.get('/api/search/suggestions?q=mast');
     const refused = expectStatus(await forum.guest.get('/api/search/suggestions?q=mast'), 429);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -85,14 +85,14 @@ describe('suggestions', () => {
   });
 });
 
-describe('filters of the search page', () => {
+describe('filters on the search page', () => {
   const leads = async (query: Readonly<Record<string, string>>): Promise<string> => {
     const answer = await forum.guest.request('GET', `/search?${new URLSearchParams(query)}`);
     expect(answer.status).toBe(303);
     return new URL(answer.headers.get('location')!, 'http://forum.test').searchParams.get('q')!;
   };
 
-  test('write the words of the query, and are filled from them', async () => {
+  test('are added to the query, and filled in from it', async () => {
     expect(
       await leads({ q: 'mast', author: '@ada', category: 'general', tag: 'chain', after: '2026-01-01', before: '' }),
     ).toBe('mast author:ada category:general tag:chain after:2026-01-01');
@@ -105,7 +105,7 @@ describe('filters of the search page', () => {
     expect((await forum.guest.get('/search')).text).toContain('<details class="search-filters">');
   });
 
-  test('that were not touched leave the query alone, in which the same may have been edited', async () => {
+  test('that are unchanged leave the query alone, even where it was edited', async () => {
     const shown = 'mast author:ada tag:chain after:2026';
     expect(
       await leads({ q: 'boom author:bob tag:chain after:2026', shown, author: 'ada', tag: 'chain', after: '' }),
@@ -114,14 +114,14 @@ describe('filters of the search page', () => {
     expect(await leads({ q: '"side by side" -not', shown: '', author: 'a"b' })).toBe('"side by side" -not author:ab');
   });
 
-  test('never name a category that the viewer may not see', async () => {
+  test('never list a category that the viewer may not see', async () => {
     expect((await forum.guest.get('/search')).text).not.toContain('value="staff"');
     expect((await forum.as.mia.get('/search')).text).toContain('value="staff"');
   });
 });
 
-describe('the newest first', () => {
-  test('is an order of results, on the page and by the API', async () => {
+describe('sorting by newest', () => {
+  test('is available on the page and in the API', async () => {
     await forum.start('ada', 'Bilge bilge bilge', 'bilge bilge');
     await forum.start('ada', 'Paint', 'Some of it went into the bilge');
     const titles = async (more: string) => (await forum.search('bilge', more)).map(({ title }) => title);

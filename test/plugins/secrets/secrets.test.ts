@@ -13,8 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-describe('what is sealed', () => {
-  it('opens again, and looks different each time', () => {
+describe('a sealed text', () => {
+  it('can be opened again, and looks different each time', () => {
     const secrets = createKeyring(KEY);
     const text = 'whsec_grün ☂';
     expect(secrets.open(secrets.seal(text))).toBe(text);
@@ -29,7 +29,7 @@ describe('what is sealed', () => {
     expect(() => createKeyring('quite another root secret').open(sealed)).toThrow(/SECRET_KEY/);
   });
 
-  it('cannot be opened when it was changed, shortened or never sealed', () => {
+  it('cannot be opened if changed, truncated or never sealed', () => {
     const secrets = createKeyring(KEY);
     const sealed = secrets.seal('text');
     const bytes = Buffer.from(sealed.slice(3), 'base64url');
@@ -50,7 +50,7 @@ describe('what is sealed', () => {
 describe('a signature', () => {
   const secrets = createKeyring(KEY);
 
-  it('holds for the same purpose and text only', () => {
+  it('is valid only for the same purpose and text', () => {
     const signature = secrets.sign('form', 'text');
     expect(secrets.verify('form', 'text', signature)).toBe(true);
     expect(secrets.verify('form', 'other', signature)).toBe(false);
@@ -67,7 +67,7 @@ describe('a signature', () => {
 });
 
 describe('after a rotation', () => {
-  it('what the previous key sealed and signed still counts, and the new key takes over', () => {
+  it('the previous key still opens and verifies, and the new key seals and signs', () => {
     const old = createKeyring(KEY);
     const both = createKeyring('the root secret after it', KEY);
     const sealed = old.seal('text');
@@ -79,7 +79,7 @@ describe('after a rotation', () => {
 });
 
 describe('the root secret', () => {
-  it('is made once, for its owner only, even when several processes start at once', async () => {
+  it('is created once, with access for its owner only, even when several processes start at once', async () => {
     const data = join(folder, 'new', 'data');
     const all = await Promise.all(Array.from({ length: 8 }, () => loadKeyring(undefined, data)));
     expect(new Set(all.map((secrets) => secrets.sign('form', 'text'))).size).toBe(1);
@@ -88,14 +88,14 @@ describe('the root secret', () => {
     expect((await stat(join(data, 'secret.key'))).mode & 0o777).toBe(0o600);
   });
 
-  it('is SECRET_KEY where that is given, and nothing is written', async () => {
+  it('is SECRET_KEY if set, and then no file is written', async () => {
     const data = join(folder, 'unused');
     const secrets = await loadKeyring(KEY, data);
     expect(secrets.sign('form', 'text')).toBe(createKeyring(KEY).sign('form', 'text'));
     await expect(stat(data)).rejects.toThrow('ENOENT');
   });
 
-  it('is refused when it is too short, wherever it comes from', async () => {
+  it('is refused if too short, wherever it comes from', async () => {
     await expect(loadKeyring('secret', folder)).rejects.toThrow(/SECRET_KEY has fewer than 32/);
     await writeFile(join(folder, 'secret.key'), '');
     await expect(loadKeyring(undefined, folder)).rejects.toThrow(/secret\.key has fewer than 32/);

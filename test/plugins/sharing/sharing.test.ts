@@ -5,7 +5,7 @@ const forum = useForum();
 
 const shared = (text: string) => [...text.matchAll(/<x-share[^>]*><a [^>]*href="([^"]+)"/g)].map(([, href]) => href);
 
-test('a discussion has a link that leads to it, for guests too, and each of its posts has one in its menu', async () => {
+test('a discussion has a share link, for guests too, and each post has one in its menu', async () => {
   const { body } = expectStatus(
     await forum.as.ada.post('/api/discussions', { title: 'Tea "now"', content: 'Or not', category_id: 'general' }),
     201,

@@ -7,7 +7,7 @@ const settings = () => forum.app.app.service(Settings);
 const ALL = ['guidelines', 'help', 'privacy', 'terms', 'imprint'];
 const asJson = (path: string, language = 'en') =>
   forum.guest.request('GET', path, { headers: { accept: 'application/json', 'accept-language': language } });
-/** Paths of pages of the site that the foot of a page leads to. */
+/** Paths of site pages linked in the footer. */
 async function linked(): Promise<readonly string[]> {
   const { text } = await forum.guest.get('/categories');
   const foot = text.slice(text.indexOf('<footer class="foot"'));
@@ -21,12 +21,12 @@ afterEach(() =>
   }),
 );
 
-describe('a page of the site', () => {
+describe('a site page', () => {
   test.each([
     ['guidelines', 'Guidelines', 'Talk to each other', 'Redet miteinander'],
     ['help', 'Help', 'You write', 'Du schreibst'],
     ['privacy', 'Privacy', 'What is stored', 'Was gespeichert wird'],
-  ])('%s comes with a text in the language of its reader', async (name, title, english, german) => {
+  ])('%s has a default text in the reader’s language', async (name, title, english, german) => {
     const { text } = expectStatus(await forum.guest.get(`/${name}`), 200);
     expect(text).toContain(`<h1>${title}</h1>`);
     expect(text).toContain(english);
@@ -34,7 +34,7 @@ describe('a page of the site', () => {
     expect((await asJson(`/${name}`, 'de')).body.page.content).toContain(german);
   });
 
-  test('has what an administrator wrote in its place, whatever language that is in', async () => {
+  test('shows the administrator’s text instead, in any language', async () => {
     const saved = await forum.as.root.submit('/admin/settings/save', {
       _group: 'site-pages',
       'site-pages.guidelines': '# First\n\nBe **kind**. <script>alert(1)</script>',
@@ -52,7 +52,7 @@ describe('a page of the site', () => {
     });
   });
 
-  test('takes no text that cannot be shown', async () => {
+  test('refuses a text that cannot be rendered', async () => {
     const huge = `${'|a'.repeat(100)}\n${'|-'.repeat(100)}\n${'|\n'.repeat(640)}`;
     const refused = await forum.as.root.post(
       '/admin/settings/save',
@@ -66,7 +66,7 @@ describe('a page of the site', () => {
     expectStatus(await forum.guest.get('/help'), 200);
   });
 
-  test.each(['terms', 'imprint'])('%s is there once it has a text', async (name) => {
+  test.each(['terms', 'imprint'])('%s exists once it has a text', async (name) => {
     expect((await forum.guest.get(`/${name}`)).status).toBe(404);
     expect(await linked()).toEqual(['guidelines', 'help', 'privacy']);
     await settings().set({ [`site-pages.${name}`]: 'Harbour Street 1' });
@@ -74,7 +74,7 @@ describe('a page of the site', () => {
     expect(await linked()).toEqual(['guidelines', 'help', 'privacy', name]);
   });
 
-  test('is gone, with its link, where an administrator takes it away', async () => {
+  test('is removed, with its link, when an administrator hides it', async () => {
     await settings().set({ 'site-pages.shown': ['privacy'] });
     expect(await linked()).toEqual(['privacy']);
     expect((await forum.guest.get('/guidelines')).status).toBe(404);
@@ -82,7 +82,7 @@ describe('a page of the site', () => {
   });
 });
 
-test('whoever signs up is referred to those pages that bind them', async () => {
+test('the registration form links to the pages that bind new members', async () => {
   const note = async (): Promise<readonly string[]> => {
     const { text } = await forum.guest.get('/register');
     const form = /<form[^>]* action="\/register"[^]*?<\/form>/.exec(text)![0];
@@ -95,7 +95,7 @@ test('whoever signs up is referred to those pages that bind them', async () => {
   expect(await note()).toEqual([]);
 });
 
-test('where texts are written, a link leads to the help, while that is there', async () => {
+test('the editor links to the help page while that exists', async () => {
   const write = async (): Promise<string> => expectStatus(await forum.as.bob.get('/new'), 200).text;
   const link = /aria-describedby="f-content-help"[^]*id="f-content-help">[^<]*<a href="\/help"[^>]*>Markdown help<\/a>/;
   expect(await write()).toMatch(link);

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 
 describe('the sitemap', () => {
-  test('has what guests see, and when discussions changed', async () => {
+  test('lists the pages that guests see, and when discussions changed', async () => {
     expect(await listed()).toEqual([...LISTS, '/d/1-knots-bends', '/d/2-second', '/d/3-third', '/d/4-fourth']);
     const { text } = await get('/sitemap.xml');
     expect(text).toMatch(
@@ -37,7 +37,7 @@ describe('the sitemap', () => {
     for (const path of await listed()) expect((await forum.guest.get(path)).status).toBe(200);
   });
 
-  test('is for everybody alike, for an hour', async () => {
+  test('is the same for everyone, and cached for an hour', async () => {
     const plain = await get('/sitemap.xml');
     for (const client of [forum.guest, forum.as.mia, forum.as.root]) {
       const { headers, text } = await client.get('/sitemap.xml', { authorization: 'Bearer nonsense' });
@@ -51,7 +51,7 @@ describe('the sitemap', () => {
     }
   });
 
-  test('is sent as it is, compressed, without a body, or not again', async () => {
+  test('supports compression, HEAD and conditional requests', async () => {
     const { text, headers } = await get('/sitemap.xml');
     const zipped = await fetch(`${forum.app.url}/sitemap.xml`, { headers: { 'accept-encoding': 'gzip' } });
     expect([zipped.headers.get('content-encoding'), await zipped.text()]).toEqual(['gzip', text]);
@@ -63,7 +63,7 @@ describe('the sitemap', () => {
     expect([known.status, known.text]).toEqual([304, '']);
   });
 
-  test('asks the database again only after a change', async () => {
+  test('queries the database again only after a change', async () => {
     await listed();
     expect(await forum.app.statements(() => listed())).toBe(0);
     await forum.reply('ada', (await forum.guest.get('/api/discussions/2')).body.discussion.id, 'A reply');
@@ -73,7 +73,7 @@ describe('the sitemap', () => {
     );
   });
 
-  test('loses at once what was deleted, and has what is new or was renamed', async () => {
+  test('reflects new, renamed and deleted discussions immediately', async () => {
     const { id, number } = await forum.start('ada', 'Fresh');
     expect((await listed()).at(-1)).toBe(`/d/${number}-fresh`);
     await forum.as.ada.put(`/api/discussions/${id}`, { title: 'Renamed' });
@@ -82,7 +82,7 @@ describe('the sitemap', () => {
     expect((await listed()).at(-1)).toBe('/d/4-fourth');
   });
 
-  test('loses what guests may not see any more', async () => {
+  test('leaves out what guests can no longer see', async () => {
     const categories = forum.app.app.service(Categories);
     const general = categories.all().find(({ slug }) => slug === 'general')!;
     await categories.save({ ...general, view: 'members' });
@@ -95,7 +95,7 @@ describe('the sitemap', () => {
 describe('a large sitemap', () => {
   const limit = (addresses: number) => forum.app.app.settings.set({ 'sitemap.addresses': addresses });
 
-  test('is an index of parts that together have everything once, none more than the limit', async () => {
+  test('is an index of parts that contain everything once, none above the limit', async () => {
     await limit(3);
     const { text, headers } = await get('/sitemap.xml');
     expect([text.includes('<sitemapindex xmlns='), headers.get('cache-control')]).toEqual([
@@ -115,7 +115,7 @@ describe('a large sitemap', () => {
     expect(pages.flat()).toEqual([...LISTS, '/d/1-knots-bends', '/d/2-second', '/d/3-third', '/d/4-fourth']);
   });
 
-  test('keeps discussions in their parts, and names no empty part', async () => {
+  test('keeps discussions in their parts, and lists no empty part', async () => {
     const {
       body: { discussion },
     } = await forum.guest.get('/api/discussions/4');
@@ -137,19 +137,19 @@ describe('a large sitemap', () => {
     '/sitemaps/x',
     '/sitemaps',
     '/sitemap.xml/1',
-  ])('%s is nowhere', async (path) => {
+  ])('%s does not exist', async (path) => {
     const answer = await forum.guest.get(path);
     expect([answer.status, answer.headers.get('cache-control')]).toEqual([404, 'no-store']);
   });
 
-  test('is one file again as soon as everything has room in it', async () => {
+  test('is one file again as soon as everything fits', async () => {
     await limit(LISTS.length + 20);
     expect((await listed()).length).toBe(LISTS.length + 4);
     await limit(50_000);
   });
 });
 
-test('robots.txt names the sitemap and what is not for crawlers', async () => {
+test('robots.txt names the sitemap and the paths closed to crawlers', async () => {
   const { text, headers } = await get('/robots.txt');
   expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
   expect(text).toMatch(/^User-agent: \*\n(Disallow: \/\S+\n)+\nSitemap: http:\/\/forum\.test\/sitemap\.xml\n$/);
@@ -158,17 +158,17 @@ test('robots.txt names the sitemap and what is not for crawlers', async () => {
     expect([...text.matchAll(/Disallow: (\S+)/g)].filter(([, closed]) => path.startsWith(closed!))).toEqual([]);
 });
 
-describe('its files', { timeout: 90_000 }, () => {
+describe('sitemap files', { timeout: 90_000 }, () => {
   const folder = (): string => join(forum.app.app.environment.dataDir, 'public');
-  /** Empty where there is none, which may go away at any moment. */
+  /** Empty if there is no such file; it may disappear at any time. */
   const written = (name: string): Promise<string> => readFile(join(folder(), name), 'utf8').catch(() => '');
-  /** What the file says once it is as wanted, or after a while. */
+  /** The content of the file once it is as wanted, or after a timeout. */
   async function soon(name: string, wanted: (text: string) => boolean): Promise<string> {
     for (const deadline = Date.now() + 25_000; Date.now() < deadline && !wanted(await written(name));) await sleep(100);
     return written(name);
   }
 
-  test('say the same soon after each change', async () => {
+  test('are updated soon after each change', async () => {
     await forum.app.app.settings.set({ 'sitemap.files': true });
     const { text } = await get('/sitemap.xml');
     expect(await soon('sitemap.xml', (now) => now === text)).toBe(text);
@@ -178,7 +178,7 @@ describe('its files', { timeout: 90_000 }, () => {
     expect(await soon('sitemap.xml', (now) => !now.includes('-for-the-file'))).toBe(text);
   });
 
-  test('are split like it, and leave no part behind', async () => {
+  test('are split like the sitemap, without leaving old parts behind', async () => {
     await forum.app.app.settings.set({ 'sitemap.addresses': 3 });
     expect(await soon('sitemap.xml', (now) => now.includes('<sitemapindex'))).toBe((await get('/sitemap.xml')).text);
     for (const path of await listed()) expect(await written(path)).toBe((await get(path)).text);
@@ -188,7 +188,7 @@ describe('its files', { timeout: 90_000 }, () => {
     expect(await readdir(folder())).toEqual(['CACHEDIR.TAG', 'sitemap.xml', 'sitemaps']);
   });
 
-  test('are gone when nobody wants them', async () => {
+  test('are deleted when turned off', async () => {
     await forum.app.app.settings.set({ 'sitemap.files': false });
     expect(await soon('sitemap.xml', (now) => now === '')).toBe('');
   });

@@ -53,7 +53,7 @@ const headers = (): Record<string, string> => ({
   ...(random.once(6) && { host: 'elsewhere.example' }),
   ...(random.once(4) && { 'accept-language': 'de' }),
 });
-/** Where no sitemap answers, a page says so, which is not looked at here. */
+/** If there is no sitemap, the response is an error page, whose body is not compared here. */
 const shown = ({ status, headers: { etag, vary, ...rest }, body }: Got): unknown => [
   status,
   etag,
@@ -64,7 +64,7 @@ const shown = ({ status, headers: { etag, vary, ...rest }, body }: Got): unknown
 ];
 
 test(
-  'a sitemap that was kept is byte for byte the one made anew, however its address is spelled and whoever asks',
+  'a cached sitemap equals a fresh one byte for byte, for any spelling of its URL and any caller',
   { timeout: FULL ? 600_000 : 120_000 },
   async () => {
     const { wrong, succeeded } = await compareCached({

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 
-/** Moderators let members wait between two replies. */
+/** Moderators make members wait between two replies. */
 const forum = useForum();
 const slow = (name: Name, id: string, seconds: unknown) =>
   forum.as[name].put(`/api/discussions/${id}`, { slow_mode_seconds: seconds });
@@ -11,7 +11,7 @@ const pauseOf = async (id: string): Promise<number> =>
   (await forum.guest.get(`/api/discussions/${id}`)).body.discussion.slow_mode_seconds;
 
 describe('a discussion in slow mode', () => {
-  test('takes one reply of a member in that time, any of others, and of moderators', async () => {
+  test('allows one reply per member and interval, and any number by moderators', async () => {
     const { id } = await forum.start('ada', 'Anchors or moorings');
     expect(await pauseOf(id)).toBe(0);
     expectStatus(await slow('mia', id, 300), 200);
@@ -29,7 +29,7 @@ describe('a discussion in slow mode', () => {
     expectStatus(await reply('bob', elsewhere.id), 201);
   });
 
-  test('is as quick as any other when that is ended', async () => {
+  test('takes replies at any rate again once slow mode is off', async () => {
     const { id } = await forum.start('ada', 'Quick again');
     await slow('mia', id, 3_600);
     await reply('bob', id);
@@ -38,7 +38,7 @@ describe('a discussion in slow mode', () => {
     expect((await reply('bob', id)).status).toBe(201);
   });
 
-  test('says so at its head, and brings back by page what came too early', async () => {
+  test('shows it at the top, and returns the form of a reply that is too early', async () => {
     const { id, number } = await forum.start('ada', 'In the heat');
     const sent = await forum.as.mia.submit(`/d/${number}/edit`, { title: 'In the heat', slow_mode_seconds: '900' });
     expect(sent.status).toBe(303);
@@ -53,7 +53,7 @@ describe('a discussion in slow mode', () => {
     expect(early.text).toContain('slow mode');
   });
 
-  test('is chosen by moderators, among a few pauses', async () => {
+  test('is set by moderators only, to one of a few intervals', async () => {
     const { id } = await forum.start('ada', 'Chosen by few');
     expect((await slow('ada', id, 60)).status).toBe(403);
     expect((await slow('mia', id, 61)).status).toBe(400);
