@@ -4,7 +4,7 @@ import { Accounts } from 'parley-forum/plugins/accounts';
 import { Categories } from 'parley-forum/plugins/discussions';
 import { expectStatus, PASSWORD, useForum, type Name } from '../discussions/forum.ts';
 
-/** Members follow categories, tags and one another, and are notified of new discussions there. */
+/** Members follow categories, tags and each other, and are notified of new discussions there. */
 const forum = useForum({ 'discussions.rate_limit': 1_000 });
 const data = (): Data => forum.app.app.service(Data);
 const follow = (name: Name, kind: string, id: string, following = true) =>
@@ -15,15 +15,15 @@ const begin = async (name: Name, title: string, category = 'general', tags: read
   const body = { title, content: `About ${title}`, category_id: category, tags };
   return expectStatus(await forum.as[name].post('/api/discussions', body), 201).body.discussion_id as string;
 };
-/** Titles of new discussions that a member was notified of. */
+/** Titles of new discussions of which a member was notified. */
 const notified = async (name: Name): Promise<readonly string[]> => {
   await forum.app.calm();
   const { notifications } = (await forum.as[name].get('/api/notifications?limit=100')).body;
   return notifications.filter(({ type }: any) => type === 'new_discussion').map(({ title }: any) => title);
 };
 
-describe('whoever follows', () => {
-  test('a category, a tag or a member is notified of each new discussion there, once', async () => {
+describe('a follower', () => {
+  test('of a category, a tag or a member is notified once of each new discussion there', async () => {
     await begin('bob', 'Before', 'help', ['keel']);
     await forum.app.calm();
     expectStatus(await follow('ada', 'category', 'help'), 200);
@@ -34,13 +34,13 @@ describe('whoever follows', () => {
     await begin('mia', 'By her');
     await begin('bob', 'Of no concern');
     await forum.reply('bob', id, 'A reply is no new discussion');
-    // Each is a job of its own, and two of them may change places.
+    // Each is a separate job, so the order may differ.
     const toAda = async (): Promise<readonly string[]> => (await notified('ada')).toSorted();
     await expect.poll(toAda).toEqual(['By her', 'In the category', 'With the tag']);
     expect(await notified('bob')).toEqual([]);
   });
 
-  test('and is mentioned there has one notification: of the mention', async () => {
+  test('who is mentioned in a new discussion gets only the mention notification', async () => {
     await follow('bob', 'category', 'announcements');
     const body = { title: 'Named', content: 'Hello @bob', category_id: 'announcements' };
     expectStatus(await forum.as.root.post('/api/discussions', body), 201);
@@ -49,7 +49,7 @@ describe('whoever follows', () => {
     expect(notifications[0]).toMatchObject({ type: 'mention', title: 'Named' });
   });
 
-  test('what they may no longer see hears nothing of it, and does not find it among what they follow', async () => {
+  test('is not notified of what they can no longer see, which is not listed either', async () => {
     const categories = forum.app.app.service(Categories);
     const shed = await categories.save({ name: 'Shed' });
     await follow('ada', 'category', shed.slug);
@@ -64,7 +64,7 @@ describe('whoever follows', () => {
     expect(rows).toEqual([]);
   });
 
-  test('stops, and is told of nothing more', async () => {
+  test('gets no notifications after unfollowing', async () => {
     await follow('ada', 'category', 'help', false);
     await begin('bob', 'Unheard', 'help');
     expect(await notified('ada')).not.toContain('Unheard');
@@ -73,7 +73,7 @@ describe('whoever follows', () => {
 });
 
 describe('following', () => {
-  test('is a button on the page, without script', async () => {
+  test('is a button on the page, without JavaScript', async () => {
     const at = '/c/general';
     expect((await forum.as.bob.get(at)).text).toContain('<span>Follow</span>');
     const sent = await forum.as.bob.submit('/follows', { kind: 'category', subject_id: 'general', level: 'following' });
@@ -88,7 +88,7 @@ describe('following', () => {
     expect((await forum.as.ada.get('/t/mast')).text).toContain('<span>Follow</span>');
   });
 
-  test('needs something that the caller can see besides themselves, and a member', async () => {
+  test('requires a member, and a subject other than themselves that they can see', async () => {
     const absent = await follow('ada', 'category', 'no-such-category');
     const hidden = await follow('ada', 'category', 'staff');
     expect([absent.status, hidden.status, hidden.body.error]).toEqual([404, 404, absent.body.error]);
@@ -109,7 +109,7 @@ describe('following', () => {
     expect((await forum.guest.get('/api/users/follows')).status).toBe(401);
   });
 
-  test('and muting go on with what a tag is merged into; a level that is there stays', async () => {
+  test('and muting move on when tags are merged, without overriding an existing level', async () => {
     await begin('root', 'Spliced', 'general', ['splice', 'Splices']);
     const idOf = async (slug: string): Promise<string> => (await forum.guest.get(`/api/tags/${slug}`)).body.tag.id;
     const [splice, splices] = [await idOf('splice'), await idOf('splices')];
@@ -135,7 +135,7 @@ describe('following', () => {
     expect((await follows('ada')).map(({ url }) => url)).toContain('/t/splices');
   });
 
-  test('stops also where the caller no longer sees what they followed', async () => {
+  test('can be ended for a subject that is no longer visible', async () => {
     const loft = await forum.app.app.service(Categories).save({ name: 'Loft' });
     const accounts = forum.app.app.service(Accounts);
     const { id: gone } = await accounts.create({ username: 'gone', email: 'gone@forum.test', password: PASSWORD });
@@ -155,7 +155,7 @@ describe('following', () => {
     ).toEqual([]);
   });
 
-  test('stops by the button of a member whose account was closed', async () => {
+  test('can be ended with the button of a disabled member', async () => {
     const accounts = forum.app.app.service(Accounts);
     const { id } = await accounts.create({ username: 'left', email: 'left@forum.test', password: PASSWORD });
     const form = (level: string) => ({ kind: 'member', subject_id: id, level });
@@ -167,7 +167,7 @@ describe('following', () => {
     expect((await forum.as.bob.submit('/follows', form('following'))).status).toBe(404);
   });
 
-  test('ends at 500, with a sentence that says what to do', async () => {
+  test('is limited to 500 subjects, with a helpful error', async () => {
     const { root } = forum.ids;
     await data().all(sql`insert into follow (user_id, kind, subject_id, created_at)
       select ${root}, 'member', gen_random_uuid(), now() from generate_series(1, 500)`);

@@ -3,7 +3,7 @@ import { Data, sql } from 'parley-forum';
 import { Categories, Importer } from 'parley-forum/plugins/discussions';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 
-/** Members mute categories and tags, and ignore one another. */
+/** Members mute categories and tags, and ignore each other. */
 const forum = useForum({ 'discussions.rate_limit': 1_000 });
 const data = (): Data => forum.app.app.service(Data);
 const mute = (name: Name, kind: string, id: string, muted = true) =>
@@ -14,12 +14,12 @@ const begin = async (name: Name, title: string, category = 'general', more: obje
   const body = { title, content: `About ${title}`, category_id: category, ...more };
   return expectStatus(await forum.as[name].post('/api/discussions', body), 201).body.discussion;
 };
-/** Titles of a list, in its order. */
+/** Titles of a list, in order. */
 const listed = async (name: Name, path: string): Promise<readonly string[]> => {
   const { text } = expectStatus(await forum.as[name].get(path), 200);
   return [...text.matchAll(/class="card-title"[^]*?<a [^>]*>([^<]*)</g)].map(([, title = '']) => title.trim());
 };
-/** What a member was notified of, the newest first. */
+/** A member’s notifications, newest first. */
 const notified = async (name: Name): Promise<readonly string[]> => {
   await forum.app.calm();
   const { notifications } = (await forum.as[name].get('/api/notifications?limit=100')).body;
@@ -27,9 +27,9 @@ const notified = async (name: Name): Promise<readonly string[]> => {
 };
 const LISTS = ['/', '/discussions?sort=newest', '/unread', '/unread/new'];
 
-describe('what is muted', () => {
+describe('a muted discussion', () => {
   beforeAll(async () => {
-    // What is written at the moment in which somebody signed up is not new to them.
+    // Discussions started at the moment of a sign-up are not new to that member.
     forum.app.clock.advance(1_000);
     await begin('bob', 'In a muted category', 'help');
     await begin('bob', 'With a muted tag', 'general', { tags: ['keel'] });
@@ -45,11 +45,11 @@ describe('what is muted', () => {
     }
   });
 
-  test.each(LISTS)('does not stand in %s of whoever muted it', async (path) => {
+  test.each(LISTS)('is not listed in %s for the member who muted it', async (path) => {
     expect(await listed('ada', path)).toEqual(['Of interest']);
   });
 
-  test.each(LISTS.slice(0, 2))('stands in %s of everybody else', async (path) => {
+  test.each(LISTS.slice(0, 2))('is listed in %s for everyone else', async (path) => {
     expect((await listed('bob', path)).slice(0, 4)).toEqual([
       'Of interest',
       'By an ignored member',
@@ -58,7 +58,7 @@ describe('what is muted', () => {
     ]);
   });
 
-  test('is said to be left out where it is, and nowhere else', async () => {
+  test('is mentioned by a note on the lists that leave it out, and nowhere else', async () => {
     const note = '<a href="/settings/muted">Muted and ignored discussions are hidden</a>';
     for (const path of LISTS) expect((await forum.as.ada.get(path)).text).toContain(note);
     for (const { text } of [
@@ -73,7 +73,7 @@ describe('what is muted', () => {
     expect((await forum.as.bob.get('/unread')).text).not.toContain(note);
   });
 
-  test('stands on its own page, and in the search', async () => {
+  test('is listed on the page of its category or tag, and in search', async () => {
     expect(await listed('ada', '/c/help')).toEqual(['In a muted category']);
     expect(await listed('ada', '/t/keel')).toEqual(['With a muted tag']);
     await forum.app.calm();
@@ -87,7 +87,7 @@ describe('what is muted', () => {
     expect(inCategory[0]).toMatchObject({ title: 'In a muted category', unread_count: 0 });
   });
 
-  test('leaves full pages, which go on where they end', async () => {
+  test('leaves no gaps in the pages of lists', async () => {
     const importer = forum.app.app.service(Importer);
     const categories = forum.app.app.service(Categories);
     const bring = async (title: string, categoryId: string, count: number) => {
@@ -114,7 +114,7 @@ describe('what is muted', () => {
     const rest = await listed('ada', next.replaceAll('&amp;', '&'));
     expect(rest.slice(0, 5)).toEqual(Array.from({ length: 5 }, (_, n) => `Heard ${4 - n}`));
     expect(rest).not.toContainEqual(expect.stringContaining('Unheard'));
-    // What is left of categories is counted.
+    // With a muted category, pages are still numbered.
     await mute('root', 'category', 'general');
     expect((await listed('root', '/?sort=newest'))[0]).toBe('Unheard 59');
     expect((await forum.as.root.get('/?sort=newest')).text).toContain('href="/?sort=newest&amp;page=4"');
@@ -123,8 +123,8 @@ describe('what is muted', () => {
   });
 });
 
-describe('of what is muted a member hears nothing', () => {
-  test('in a muted category or tag but that somebody mentions them', async () => {
+describe('notifications about muted subjects', () => {
+  test('are not sent for a muted category or tag, except for mentions', async () => {
     expectStatus(
       await forum.as.bob.post('/api/subscriptions/follow', {
         kind: 'member',
@@ -146,7 +146,7 @@ describe('of what is muted a member hears nothing', () => {
     expect((await notified('bob'))[0]).toBe('reply: My own question');
   });
 
-  test('that an ignored member does, not even where they mention them', async () => {
+  test('are not sent for an ignored member, not even for mentions', async () => {
     const { id } = await begin('bob', 'Asked openly');
     const before = await notified('bob');
     await mute('bob', 'member', forum.ids.mia);
@@ -159,14 +159,14 @@ describe('of what is muted a member hears nothing', () => {
     expect((await notified('bob'))[0]).toBe('reply: Asked openly');
   });
 
-  test('but of what an ignored moderator does about them', async () => {
+  test('are still sent for a moderator’s actions, even if ignored', async () => {
     expectStatus(await forum.as.mia.submit('/mod/members/bob/warn', { reason: 'Mind the tone' }), 303);
     expect((await notified('bob'))[0]).toContain('Mind the tone');
   });
 });
 
 describe('posts of an ignored member', () => {
-  test('are folded away for whoever ignores them, and nobody else', async () => {
+  test('are collapsed for the member who ignores them only', async () => {
     const { id, number, slug } = await begin('ada', 'A talk');
     await forum.reply('mia', id, 'Said by mia');
     const page = async (name: Name) => (await forum.as[name].get(`/d/${number}-${slug}`)).text;
@@ -180,7 +180,7 @@ describe('posts of an ignored member', () => {
 });
 
 describe('muting', () => {
-  test('is one of three states on the page of a category, a tag and a member, without script', async () => {
+  test('is one of three levels on the page of a category, tag or member, without JavaScript', async () => {
     const form = { kind: 'member', subject_id: forum.ids.bob, level: 'muted' };
     expect((await forum.as.root.get('/u/bob')).text).toMatch(/value="muted" aria-pressed="false"[^]*>Ignored</);
     const sent = await forum.as.root.submit('/follows', form);
@@ -194,7 +194,7 @@ describe('muting', () => {
     expect(await mutes('root')).toEqual([expect.objectContaining({ kind: 'member', name: 'bob', url: '/u/bob' })]);
   });
 
-  test('is in the menu of a post, and on the card of its author', async () => {
+  test('is available in the menu of a post, and on its author’s card', async () => {
     const { number, slug } = await begin('mia', 'Hers');
     const { text } = await forum.as.ada.get(`/d/${number}-${slug}`);
     const [menu = ''] = /\/p\/[\w-]+\/menu/.exec(text) ?? [];
@@ -212,7 +212,7 @@ describe('muting', () => {
     await mute('root', 'member', forum.ids.mia, false);
   });
 
-  test('ends by a button in the settings, where all that is muted stands', async () => {
+  test('is ended by a button in the settings, which list everything muted', async () => {
     const { text } = await forum.as.ada.get('/settings/muted');
     expect([...text.matchAll(/value="normal" aria-label="([^"]*)"/g)].map(([, label]) => label)).toEqual([
       'Stop ignoring mia',
@@ -225,7 +225,7 @@ describe('muting', () => {
     expect((await forum.guest.get('/settings/muted')).status).toBe(303);
   });
 
-  test('takes the place of following, and ending the one leaves the other', async () => {
+  test('replaces following, and ending one does not affect the other', async () => {
     const follow = (following: boolean) =>
       forum.as.root.post('/api/subscriptions/follow', { kind: 'category', subject_id: 'general', following });
     await follow(true);
@@ -239,7 +239,7 @@ describe('muting', () => {
     expect(await mutes('root')).not.toContainEqual(expect.objectContaining({ name: 'General' }));
   });
 
-  test('is listed a page at a time where one is asked for, as what is followed is', async () => {
+  test('is listed in pages on request, like following', async () => {
     for (const category of ['general', 'help']) await mute('mia', 'category', category);
     const [all, bob] = [await mutes('mia'), forum.as.bob];
     const first = (await forum.as.mia.get('/api/users/mutes?limit=1')).body;
@@ -250,14 +250,14 @@ describe('muting', () => {
     for (const list of ['follows', 'mutes']) expect((await bob.get(`/api/users/${list}?limit=0`)).status).toBe(400);
   });
 
-  test('needs something that the caller can see besides themselves, and a member', async () => {
+  test('requires a member, and a subject other than themselves that they can see', async () => {
     expect((await mute('ada', 'category', 'staff')).status).toBe(404);
     expect((await mute('ada', 'member', forum.ids.ada)).status).toBe(404);
     expect((await mute('bad', 'category', 'general')).status).toBe(403);
     expect((await forum.guest.get('/api/users/mutes')).status).toBe(401);
   });
 
-  test('ends at 500, with a sentence that says what to do', async () => {
+  test('is limited to 500 subjects, with a helpful error', async () => {
     await data().all(sql`insert into follow (user_id, kind, subject_id, is_muted, created_at)
       select ${forum.ids.root}, 'member', gen_random_uuid(), true, now() from generate_series(1, 500)`);
     const refused = await mute('root', 'category', 'general');
@@ -267,9 +267,9 @@ describe('muting', () => {
     ]);
   });
 
-  test('ends there for several at once', async () => {
+  test('stays within the limit under concurrent requests', async () => {
     const names = ['ada', 'bob', 'mia', 'bad'] as const;
-    // More than once, as they have to meet.
+    // Repeated, to make the requests overlap.
     for (let round = 0; round < 4; round++) {
       await data().all(sql`delete from follow where user_id = ${forum.ids.root}`);
       await data().all(sql`insert into follow (user_id, kind, subject_id, is_muted, created_at)
@@ -281,7 +281,7 @@ describe('muting', () => {
     await data().all(sql`delete from follow where user_id = ${forum.ids.root}`);
   });
 
-  test('goes with what was muted', async () => {
+  test('ends when its subject is deleted', async () => {
     const shed = await forum.app.app.service(Categories).save({ name: 'Shed' });
     await mute('ada', 'category', shed.slug);
     await forum.as.root.submit('/admin/categories/delete', { id: shed.id });
@@ -289,8 +289,8 @@ describe('muting', () => {
   });
 });
 
-describe('a page costs as many statements', () => {
-  test('for whoever muted much as for whoever muted something, and no more for others than before', async () => {
+describe('the number of statements per page', () => {
+  test('does not grow with the number of muted subjects, or for other members', async () => {
     const cost = async (name: Name) => {
       await forum.as[name].get('/');
       await begin('root', `Fresh ${crypto.randomUUID()}`);

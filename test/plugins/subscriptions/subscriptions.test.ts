@@ -15,8 +15,8 @@ const followed = async (client: Client, query = ''): Promise<any[]> =>
 const levelOf = async (name: Name, id: string): Promise<string | undefined> =>
   (await followed(forum.as[name])).find((one) => one.discussion_id === id)?.level;
 
-describe('following', () => {
-  test('is switched on and off, by id or by number', async () => {
+describe('subscribing to a discussion', () => {
+  test('is turned on and off, by id or by number', async () => {
     const { id, number } = await forum.start('ada', 'Toggled');
     expect((await toggle('bob', id)).body).toEqual({ success: true, subscribed: true, level: 'watching' });
     expect((await toggle('bob', String(number))).body).toEqual({ success: true, subscribed: false, level: 'normal' });
@@ -29,7 +29,7 @@ describe('following', () => {
     expect((await toggle('bob', id)).body).toEqual({ success: true, subscribed: true, level: 'watching' });
   });
 
-  test('needs a discussion that the caller can see', async () => {
+  test('requires a discussion that the caller can see', async () => {
     const { id } = await forum.start('mia', 'Among staff', 'staff');
     const absent = await toggle('bob', '00000000-0000-7000-8000-000000000000');
     const hidden = await toggle('bob', id);
@@ -38,7 +38,7 @@ describe('following', () => {
     expect((await toggle('mia', id, 'closely')).status).toBe(400);
   });
 
-  test('needs a member', async () => {
+  test('requires a member', async () => {
     const { id } = await forum.start('ada', 'For members');
     expect((await forum.guest.post('/api/subscriptions/toggle', { discussion_id: id })).status).toBe(401);
     expect((await toggle('bad', id)).status).toBe(403);
@@ -46,7 +46,7 @@ describe('following', () => {
 });
 
 describe('writing', () => {
-  test('makes the writer follow: watching what they started, tracking what they replied to', async () => {
+  test('subscribes the author: watching their own discussions, tracking those they reply to', async () => {
     const { id } = await forum.start('ada', 'Begun');
     await forum.reply('bob', id, 'Hello');
     expect([await levelOf('ada', id), await levelOf('bob', id)]).toEqual(['watching', 'tracking']);
@@ -54,7 +54,7 @@ describe('writing', () => {
     expect(await levelOf('ada', id)).toBe('watching');
   });
 
-  test('never overrides a choice', async () => {
+  test('never overrides an explicit choice', async () => {
     const { id } = await forum.start('ada', 'Chosen');
     await toggle('ada', id);
     await toggle('bob', id, 'muted');
@@ -63,7 +63,7 @@ describe('writing', () => {
     expect([await levelOf('ada', id), await levelOf('bob', id)]).toEqual([undefined, 'muted']);
   });
 
-  test('follows nothing where the forum says so', async () => {
+  test('does not subscribe if the settings say so', async () => {
     await forum.app.app
       .service(Settings)
       .set({ 'subscriptions.when_starting': 'normal', 'subscriptions.when_replying': 'watching' });
@@ -74,7 +74,7 @@ describe('writing', () => {
   });
 });
 
-describe('the list', () => {
+describe('the list of subscriptions', () => {
   let ids: string[];
 
   beforeAll(async () => {
@@ -82,7 +82,7 @@ describe('the list', () => {
     for (const at of [1, 2, 3, 4, 5]) ids.unshift((await forum.start('root', `Listed ${at}`)).id);
   });
 
-  test('is paged, last activity first', async () => {
+  test('is paginated, latest activity first', async () => {
     const first = (await forum.as.root.get('/api/users/subscriptions?limit=3')).body;
     expect([first.count, first.hasMore, first.subscriptions.map((one: any) => one.discussion_id)]).toEqual([
       3,
@@ -96,13 +96,13 @@ describe('the list', () => {
       expect((await forum.as.root.get(`/api/users/subscriptions?${wrong}`)).status).toBe(400);
   });
 
-  test('costs the same whatever its length', async () => {
+  test('runs the same number of statements for any length', async () => {
     const read = (limit: number) =>
       leastOf(() => forum.app.statements(() => forum.as.root.get(`/api/users/subscriptions?limit=${limit}`)));
     expect(await read(5)).toBe(await read(1));
   });
 
-  test('of another is for admins; guests name nobody', async () => {
+  test('of another member is for administrators only, and guests must name a member', async () => {
     expect((await followed(forum.as.root, `?user_id=${forum.ids.bob}`)).length).toBeGreaterThan(0);
     expect((await forum.as.ada.get(`/api/users/subscriptions?user_id=${forum.ids.bob}`)).status).toBe(403);
     expect((await forum.as.root.get('/api/users/subscriptions?user_id=nobody')).status).toBe(404);
@@ -110,7 +110,7 @@ describe('the list', () => {
     expect((await forum.guest.get(`/api/users/subscriptions?user_id=${forum.ids.bob}`)).status).toBe(401);
   });
 
-  test('leaves out what was deleted or moved out of sight', async () => {
+  test('leaves out discussions that are deleted or moved out of sight', async () => {
     const { id } = await forum.start('ada', 'Soon gone');
     const moved = await forum.start('ada', 'Soon hidden');
     const { category } = (await forum.as.mia.get('/api/categories/staff')).body;
@@ -121,10 +121,10 @@ describe('the list', () => {
 });
 
 describe('on the page', () => {
-  test('a member chooses by a form, and the next page shows it', async () => {
+  test('a member chooses a level by form, and the next page shows it', async () => {
     const { id, number } = await forum.start('ada', 'By form');
     const page = async (client: Client): Promise<string> => (await client.get(`/d/${number}-by-form`)).text;
-    // On a busy machine the menu may be late for a page, which is then shown without it and not kept.
+    // On a busy machine the menu may time out; the page is then shown without it and not cached.
     const shows = async (pattern: RegExp) => {
       await expect.poll(() => page(forum.as.bob)).toMatch(pattern);
     };
@@ -136,14 +136,14 @@ describe('on the page', () => {
     expect(await page(forum.as.bad)).not.toContain('follow-menu');
   });
 
-  test('guests are sent to log in, and what cannot be seen is not there', async () => {
+  test('guests get 401, and hidden discussions 404', async () => {
     const { id } = await forum.start('mia', 'Not for all', 'staff');
     expect((await forum.as.bob.submit('/subscriptions', { discussion_id: id, level: 'watching' })).status).toBe(404);
     expect((await forum.guest.submit('/subscriptions', { discussion_id: id, level: 'watching' })).status).toBe(401);
   });
 });
 
-test('other plugins read the watchers in pages', async () => {
+test('other plugins can read the watchers of a discussion in pages', async () => {
   const subscriptions = forum.app.app.service(Subscriptions);
   const { id } = await forum.start('ada', 'Watched');
   for (const name of ['bob', 'mia', 'root'] as const) await subscriptions.set(id, forum.ids[name], 'watching');
@@ -156,10 +156,10 @@ test('other plugins read the watchers in pages', async () => {
   );
 });
 
-describe('posts that move', () => {
+describe('moved posts', () => {
   const move = (id: string, how: string, body: object) => forum.as.mia.post(`/api/discussions/${id}/${how}`, body);
 
-  test('make their writers follow where they are, as if they were written there', async () => {
+  test('subscribe their authors to the new discussion, as if written there', async () => {
     const [from, to] = [await forum.start('mia', 'Leaving'), await forum.start('mia', 'Coming')];
     const posts = [await forum.reply('bob', from.id, 'One'), await forum.reply('ada', from.id, 'Two')];
     await toggle('ada', to.id, 'muted');
@@ -174,7 +174,7 @@ describe('posts that move', () => {
     ]);
   });
 
-  test('take along who follows a discussion that is merged, as closely', async () => {
+  test('bring the subscribers of a merged discussion along, at the same level', async () => {
     const [from, to] = [await forum.start('mia', 'Merged'), await forum.start('mia', 'Into this')];
     await toggle('ada', from.id, 'watching');
     await toggle('bob', from.id, 'muted');

@@ -11,20 +11,20 @@ const start = async (title: string, tags: readonly string[]): Promise<any> =>
 const tagged = async (id: string): Promise<readonly string[]> =>
   (await forum.guest.get(`/api/discussions/${id}`)).body.discussion.tags.map(({ name }: any) => name);
 
-describe('reading without script', () => {
+describe('reading without JavaScript', () => {
   beforeAll(async () => {
     for (let count = 0; count < 23; count++)
       await start(`Knot ${count}`, ['Knots & bends', ...(count === 0 ? ['Rare'] : [])]);
   });
 
-  test('all tags stand on one page, with how many discussions they have', async () => {
+  test('all tags are on one page, with the number of their discussions', async () => {
     expect(await page('/tags')).toMatch(
       /href="\/t\/knots-bends"[^>]*>Knots &amp; bends<\/a>\s*<span class="meta">23 discussions<[\s\S]*Rare<\/a>\s*<span class="meta">1 discussion</,
     );
     expect(await page('/')).toContain('href="/tags"');
   });
 
-  test('a tag has a list of its own, with orders and pages', async () => {
+  test('a tag has its own list, with sorting and pages', async () => {
     const text = await page('/t/knots-bends');
     expect(text).toContain('Knots &amp; bends</h1>');
     expect(text).toContain('rel="next" href="/t/knots-bends?page=2&amp;cursor=');
@@ -35,14 +35,14 @@ describe('reading without script', () => {
     expect(await page('/t/rare')).toContain('Knot 0<');
   });
 
-  test('rows and the head of a discussion show its tags as links', async () => {
+  test('lists and discussions show tags as links', async () => {
     const { number } = await start('Looked at', ['Rare']);
     const link = 'class="tag" href="/t/rare"';
     expect(await page('/')).toContain(link);
     expect(await page(`/d/${number}-looked-at`)).toContain(link);
   });
 
-  test('what is kept is never older than the last change', async () => {
+  test('cached pages reflect every change', async () => {
     const { id } = await start('Kept', ['before']);
     for (let time = 0; time < 2; time++)
       for (const path of ['/tags', '/t/before', '/', '/api/tags', '/api/tags/before']) await forum.guest.get(path);
@@ -54,8 +54,8 @@ describe('reading without script', () => {
   });
 });
 
-describe('writing without script', () => {
-  test('a new discussion takes tags with commas between, and they come back with a preview', async () => {
+describe('writing without JavaScript', () => {
+  test('a new discussion accepts comma-separated tags, and preserves them in a preview', async () => {
     const { category } = (await forum.guest.get('/api/categories/help')).body;
     const form = { title: 'Typed', content: 'x', category_id: category.id, tags: 'rope, hemp' };
     expect(await page('/new', forum.as.ada)).toContain('name="tags"');
@@ -66,7 +66,7 @@ describe('writing without script', () => {
     expect(await page(made.headers.get('location')!)).toMatch(/href="\/t\/rope"[\s\S]*href="\/t\/hemp"/);
   });
 
-  test('the form of a discussion has its tags, the form of a reply has none', async () => {
+  test('the form of a discussion shows its tags, the form of a reply has none', async () => {
     const { id, number, category_id } = await start('Edited', ['one', 'two']);
     expect(await page(`/d/${number}/edit`, forum.as.ada)).toContain('value="one, two"');
     for (const path of [`/d/${number}/reply`, `/d/${number}-edited`])
@@ -80,14 +80,14 @@ describe('writing without script', () => {
   });
 });
 
-describe('an admin', () => {
+describe('an administrator', () => {
   const JSON_ONLY = { accept: 'application/json' };
   const save = (body: object, client: Client = forum.as.root) => client.post('/admin/tags/save', body, JSON_ONLY);
   const remove = (body: object) => forum.as.root.post('/admin/tags/delete', body, JSON_ONLY);
   const countOf = async (slug: string): Promise<number> =>
     (await forum.guest.get(`/api/tags/${slug}`)).body.tag?.discussion_count;
 
-  test('creates a tag and changes it, and what is not said stays', async () => {
+  test('creates and updates a tag; omitted fields are unchanged', async () => {
     const made = await save({ name: 'Deck work', hue: 45 });
     expect([made.status, made.body]).toEqual([
       201,
@@ -117,12 +117,12 @@ describe('an admin', () => {
     [{ name: 'x', slug: 'rare' }, 'slug'],
     [{ name: 'x', slug: 'no spaces' }, 'slug'],
     [{ name: 'x', hue: 360 }, 'hue'],
-  ])('is told what is wrong with %j', async (body, field) => {
+  ])('gets a validation error for %j', async (body, field) => {
     const answer = await save(body);
     expect([answer.status, answer.body.details?.[0]?.field]).toEqual([400, field]);
   });
 
-  test('merges a tag into another: every discussion has that one, once', async () => {
+  test('merges a tag into another, which each discussion then has once', async () => {
     const [only, both] = [await start('Only', ['sail', 'x1']), await start('Both', ['Sails', 'sail'])];
     const {
       tags: [from],
@@ -139,7 +139,7 @@ describe('an admin', () => {
     expect((await remove({ id: from.id })).status).toBe(404);
   });
 
-  test('deletes a tag: discussions lose it', async () => {
+  test('deletes a tag, removing it from its discussions', async () => {
     const {
       id,
       tags: [tag],
@@ -150,14 +150,14 @@ describe('an admin', () => {
     expect((await remove({ id: 'xyz' })).status).toBe(404);
   });
 
-  test('lists them by parts for programs', async () => {
+  test('lists tags as JSON, in pages', async () => {
     const { body: listed } = await forum.as.root.get('/admin/tags?limit=1', JSON_ONLY);
     expect(listed).toMatchObject({ count: 1, hasMore: true, next_cursor: expect.any(String) });
     const { body: rest } = await forum.as.root.get(`/admin/tags?cursor=${listed.next_cursor}`, JSON_ONLY);
     expect([listed.tags.length, rest.tags[0].id]).toEqual([1, expect.not.stringMatching(listed.tags[0].id)]);
   });
 
-  test('alone may, and has a page for it', async () => {
+  test('is the only one allowed to, and has a page for it', async () => {
     expect((await save({ name: 'Mine' }, forum.as.mia)).status).toBe(403);
     expect((await forum.as.mia.get('/admin/tags')).status).toBe(403);
     const { id } = (await forum.guest.get('/api/tags/rare')).body.tag;

@@ -9,7 +9,7 @@ import { onServer } from '../../kit/database.ts';
 
 const forum = useForum();
 let made = 0;
-/** A new discussion of ada's, with these tags. */
+/** A new discussion by ada, with these tags. */
 const start = async (tags: unknown, category = 'general', client: Client = forum.as.ada): Promise<any> =>
   expectStatus(
     await client.post('/api/discussions', { title: `Tagged ${++made}`, content: 'x', category_id: category, tags }),
@@ -19,11 +19,11 @@ const namesOf = (discussion: { tags: readonly { name: string }[] }): readonly st
   discussion.tags.map(({ name }) => name);
 const tagOf = async (slug: string, client: Client = forum.guest): Promise<any> =>
   expectStatus(await client.get(`/api/tags/${encodeURIComponent(slug)}`), 200).body.tag;
-/** 0 where the tag does not exist for whoever asks. */
+/** 0 if the tag does not exist for the caller. */
 const countOf = async (slug: string, client: Client = forum.guest): Promise<number> =>
   (await client.get(`/api/tags/${encodeURIComponent(slug)}`)).body.tag?.discussion_count ?? 0;
 
-test('are found by a part of the name, in any case, as far as one may see them', async () => {
+test('tags are found by a part of the name, in any case, if the caller may see them', async () => {
   await start(['Copper pipes', 'Pipe cutters']);
   await start(['Hidden pipes'], 'staff', forum.as.mia);
   const found = async (q: string, client: Client = forum.guest): Promise<readonly string[]> =>
@@ -53,7 +53,7 @@ describe('a discussion', () => {
     expect((await forum.guest.get(`/api/discussions/${discussion.id}`)).body.discussion.tags).toEqual(discussion.tags);
   });
 
-  test('names tags by name, in any case, by slug and by id; each counts once', async () => {
+  test('accepts tags by name in any case, slug or id, and ignores duplicates', async () => {
     const {
       tags: [boats, engines],
     } = await start(['boats', 'old-engines']);
@@ -71,7 +71,7 @@ describe('a discussion', () => {
     ['C', 'c'],
     ['C++', 'c-2'],
     ['Śruba', 'sruba'],
-  ])('takes names of every script: %s', async (name, slug) => {
+  ])('accepts names in any script: %s', async (name, slug) => {
     const {
       tags: [tag],
     } = await start([name]);
@@ -83,7 +83,7 @@ describe('a discussion', () => {
     expect((await forum.guest.get(`/t/${encodeURIComponent(tag.slug)}`)).text).toContain(name);
   });
 
-  test('changes, keeps and loses its tags when it is edited, in the order given', async () => {
+  test('changes, keeps and loses tags when edited, in the given order', async () => {
     const { id } = await start(['one', 'two']);
     const edit = async (body: object) =>
       expectStatus(await forum.as.ada.put(`/api/discussions/${id}`, body), 200).body.discussion;
@@ -96,7 +96,7 @@ describe('a discussion', () => {
   });
 
   test.each([[['a', 'b', 'c', 'd', 'e', 'f']], [['x'.repeat(31)]], [['tab\u0007bell']], [[7]], [{ a: 1 }]])(
-    'is refused with %j, and nothing of it is kept',
+    'is refused with %j, and nothing is stored',
     async (tags) => {
       const before = (await forum.guest.get('/api/tags?limit=100')).body.tags;
       const answer = await forum.as.ada.post('/api/discussions', {
@@ -113,7 +113,7 @@ describe('a discussion', () => {
     },
   );
 
-  test('of a member who may not create tags takes those that exist', async () => {
+  test('accepts only existing tags from members who may not create any', async () => {
     const access = forum.app.app.service(Access);
     await access.decide('member', createTags, false);
     const answer = await forum.as.ada.post('/api/discussions', {
@@ -130,7 +130,7 @@ describe('a discussion', () => {
     await access.decide('member', createTags, undefined);
   });
 
-  test('comes by a form with commas between, and with one value too', async () => {
+  test('accepts comma-separated tags from a form, even a single value', async () => {
     const form = { title: 'By form', content: 'x', category_id: 'general', tags: 'rope, Boats ,, rope' };
     const answer = await forum.as.ada.request('POST', '/api/discussions', {
       form: { ...form, _csrf: await forum.as.ada.csrf() },
@@ -139,8 +139,8 @@ describe('a discussion', () => {
   });
 });
 
-describe('the number of a tag’s discussions', () => {
-  test('follows creating, deleting, restoring and moving', async () => {
+describe('the number of discussions of a tag', () => {
+  test('is updated on creating, deleting, restoring and moving', async () => {
     const { id } = await start(['counted']);
     await start(['counted'], 'help');
     expect(await countOf('counted')).toBe(2);
@@ -159,7 +159,7 @@ describe('the number of a tag’s discussions', () => {
     ]).toEqual([0, 1, 0]);
   });
 
-  test('tells nobody of what they may not see', async () => {
+  test('does not include discussions that the caller may not see', async () => {
     await start(['hush'], 'staff', forum.as.mia);
     expect([await countOf('hush'), await countOf('hush', forum.as.ada), await countOf('hush', forum.as.mia)]).toEqual([
       0, 0, 1,
@@ -168,7 +168,7 @@ describe('the number of a tag’s discussions', () => {
     expect((await forum.as.mia.get('/api/tags/hush/discussions')).body.count).toBe(1);
   });
 
-  test('follows a whole category that is emptied into another', async () => {
+  test('is updated when a category is merged into another', async () => {
     const categories = forum.app.app.service(Categories);
     const hold = await categories.save({ name: 'Hold', view: 'staff' });
     await start(['cargo'], 'hold', forum.as.mia);
@@ -178,7 +178,7 @@ describe('the number of a tag’s discussions', () => {
     expect(await countOf('cargo')).toBe(2);
   });
 
-  test('is right however many use a new tag at once', async () => {
+  test('is correct after concurrent uses of a new tag', async () => {
     const used = await Promise.all(
       Array.from({ length: 12 }, (_, index) => start(['rush hour', index % 2 ? 'Rush' : 'hour', 'RUSH HOUR'])),
     );
@@ -197,7 +197,7 @@ describe('the number of a tag’s discussions', () => {
 });
 
 describe('GET /api/tags', () => {
-  test('lists all that the caller may know of, the most used first, in pages', async () => {
+  test('lists all tags that the caller may see, most used first, in pages', async () => {
     const all = (await forum.guest.get('/api/tags?limit=100')).body;
     expect(all).toMatchObject({ success: true, hasMore: false, next_cursor: null, count: all.tags.length });
     const counts = all.tags.map(({ discussion_count }: any) => discussion_count);
@@ -209,7 +209,7 @@ describe('GET /api/tags', () => {
     expect((await forum.guest.get('/api/tags?limit=0')).status).toBe(400);
   });
 
-  test('has 404 for a tag that is not there, whatever is asked of it', async () => {
+  test('responds 404 for a missing tag at every path', async () => {
     for (const path of [
       '/api/tags/nothing',
       '/api/tags/nothing/discussions',
@@ -220,7 +220,7 @@ describe('GET /api/tags', () => {
     }
   });
 
-  test('lists the discussions of a tag as any list: orders, pages, cursors, rows', async () => {
+  test('lists the discussions of a tag like any list: sorting, pages, cursors, rows', async () => {
     for (let index = 0; index < 5; index++) {
       forum.app.clock.advance(1_000);
       await start(['listed']);
@@ -246,7 +246,7 @@ describe('GET /api/tags', () => {
     (limit: number) => `/api/tags?limit=${limit}`,
     (limit: number) => `/api/tags/listed/discussions?limit=${limit}`,
     (limit: number) => `/api/discussions?limit=${limit}`,
-  ])('asks the database equally often however long the page: %s', async (path) => {
+  ])('runs the same number of statements for any page size: %s', async (path) => {
     const asked = async (limit: number): Promise<number> => {
       await forum.app.app.cache.purge('tags', 'discussions', 'discussion-records');
       return forum.app.statements(() => forum.as.ada.get(path(limit)));
@@ -256,9 +256,9 @@ describe('GET /api/tags', () => {
   });
 });
 
-// Holds a row of the database while others use it, which the embedded one cannot.
-describe.runIf(onServer)('while the plugin is off', () => {
-  test('discussions come and go, and afterwards the numbers are right again', async () => {
+// Locks a row during concurrent access, which the embedded database cannot do.
+describe.runIf(onServer)('while the plugin is disabled', () => {
+  test('discussions change, and the counts are corrected afterwards', async () => {
     const [gone, stays] = [await start(['absent']), await start(['absent', 'other'])];
     const { kernel, data } = forum.app.app;
     await kernel.disable('tags');
@@ -275,7 +275,7 @@ describe.runIf(onServer)('while the plugin is off', () => {
     });
     await locked;
     await kernel.enable('tags');
-    // Read, and cached, before what was missed is counted.
+    // Read and cached before the backfill.
     expect(await countOf('absent')).toBe(2);
     release();
     await other;

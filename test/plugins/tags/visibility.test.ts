@@ -24,7 +24,7 @@ beforeAll(async () => {
   id = made.tags[0]!.id;
 });
 
-/** Where the tag's name, or its word in addresses, could stand. */
+/** Where the tag's name or slug could appear. */
 const LISTS = [
   '/',
   '/tags',
@@ -57,10 +57,10 @@ const own = (): readonly string[] => [
   `/atom/tag/${id}`,
 ];
 
-describe('a tag of discussions that somebody may not see', () => {
-  test.each(['guest', 'ada'] as const)('does not exist for them: %s', async (who) => {
+describe('a tag used only in discussions that a visitor may not see', () => {
+  test.each(['guest', 'ada'] as const)('does not exist for %s', async (who) => {
     const client = who === 'guest' ? forum.guest : forum.as[who];
-    // Whoever may be there is: that is not told either.
+    // A moderator is on its page, which must not be revealed either.
     expectStatus(await forum.as.mia.get('/t/hush-hush'), 200);
     for (const path of own()) expect([path, (await client.get(path)).status]).toEqual([path, 404]);
     for (const path of LISTS)
@@ -75,14 +75,14 @@ describe('a tag of discussions that somebody may not see', () => {
     }
   });
 
-  test('exists for those who may see one', async () => {
+  test('exists for members who may see one of them', async () => {
     for (const path of own().filter((one) => !/^\/(?:rss|atom)\/tag\/hush/.test(one)))
       expect([path, (await forum.as.mia.get(path)).status]).toEqual([path, 200]);
     expect((await forum.as.mia.get('/tags')).text).toContain('Hush hush');
     expect((await forum.as.mia.get('/api/tags/open')).body.tag.discussion_count).toBe(2);
   });
 
-  test('cannot be guessed by a member who may only use tags that exist', async () => {
+  test('cannot be guessed by a member who may only use existing tags', async () => {
     const access = forum.app.app.service(Access);
     await access.decide('member', createTags, false);
     const refusal = async (tag: string) =>
@@ -95,7 +95,7 @@ describe('a tag of discussions that somebody may not see', () => {
     await access.decide('member', createTags, undefined);
   });
 
-  test('comes and goes with the discussion', async () => {
+  test('appears and disappears with the discussion', async () => {
     const status = async (client: Client = forum.guest) => (await client.get('/api/tags/hush-hush')).status;
     await forum.as.mia.put(`/api/discussions/${made.id}`, { category_id: 'general' });
     expect([await status(), (await forum.guest.get('/sitemap.xml')).text.includes('/t/hush-hush')]).toEqual([
@@ -114,7 +114,7 @@ describe('a tag of discussions that somebody may not see', () => {
     expect(await status()).toBe(404);
   });
 
-  test('keeps its address apart from others’ ids', async () => {
+  test('has a slug distinct from other tags’ ids', async () => {
     const {
       tags: [tag],
     } = await start(forum.as.ada, 'general', [made.tags[1]!.id.slice(0, 30)]);
