@@ -7,7 +7,7 @@ import { nextMail } from '../recovery/forum.ts';
 export const PASSWORD = 'Quiet-harbour-42';
 export const PAGE = '/settings/security/two-factor';
 export const asJson = { accept: 'application/json' };
-/** Milliseconds for which a code is shown. */
+/** Milliseconds for which a code is valid. */
 export const STEP = 30_000;
 
 export const hasSession = (client: Client): boolean => [...client.cookies.keys()].some((name) => name.includes('sid'));
@@ -21,7 +21,7 @@ export interface Enrolled {
   readonly codes: readonly string[];
 }
 
-/** One forum for a test file, and its members. */
+/** One forum per test file, and its members. */
 export function useMembers(): Members {
   const members = new Members();
   beforeAll(async () => void (members.forum = await startForum({ environment: { trustedProxies: ['127.0.0.1'] } })));
@@ -29,7 +29,7 @@ export function useMembers(): Members {
   return members;
 }
 
-/** Members of one forum and their phones. */
+/** Members of one forum and their authenticator apps. */
 export class Members {
   forum!: TestForum;
   #count = 0;
@@ -38,7 +38,7 @@ export class Members {
     if (forum) this.forum = forum;
   }
 
-  /** Comes from an address of their own, so that one test's tries are not another's. */
+  /** A client with its own IP address, so that tests do not share rate limits. */
   visitor(): Client {
     return this.forum.client({ 'x-forwarded-for': `198.51.100.${++this.#count}` });
   }
@@ -56,18 +56,18 @@ export class Members {
     return { account, client };
   }
 
-  /** A member who has it on, in a session of theirs, half a minute after its first code. */
+  /** A logged-in member with two-factor login on, half a minute after the first code. */
   async enrolled(): Promise<Enrolled> {
     const { account, client } = await this.loggedIn();
     const { secret } = (await client.post(`${PAGE}/begin`, {}, asJson)).body;
     const codes = (await client.post(`${PAGE}/confirm`, { code: this.code(secret) }, asJson)).body.backup_codes;
-    // Says so to the member; what comes later is counted from there on.
+    // This mail notifies the member; later mails are counted from here.
     await nextMail(this.forum, account.email);
     this.forum.clock.advance(STEP);
     return { account, client, secret, codes };
   }
 
-  /** Gives the password. */
+  /** Submits the password. */
   async begin(
     { username }: Account,
     client = this.visitor(),
@@ -76,7 +76,7 @@ export class Members {
     return { client, answer: await client.post('/login', { identifier: username, password: PASSWORD }, asJson) };
   }
 
-  /** What the app on the member's phone shows, `steps` half minutes from now. */
+  /** The code in the member's authenticator app, `steps` half minutes from now. */
   code(secret: string, steps = 0): string {
     const timestamp = this.forum.clock.now() + steps * STEP;
     return TOTP.generate({ secret: Secret.fromBase32(secret), algorithm: 'SHA1', digits: 6, period: 30, timestamp });

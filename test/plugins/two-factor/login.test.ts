@@ -6,7 +6,7 @@ import { asJson, give, hasSession, PAGE, PASSWORD, STEP, useMembers } from './fo
 const members = useMembers();
 
 describe('logging in', () => {
-  it('needs a code after the right password', async () => {
+  it('requires a code after the right password', async () => {
     const { account, secret } = await members.enrolled();
     const { client, answer } = await members.begin(account);
     expect([answer.status, answer.body]).toEqual([200, { success: true, two_factor: true }]);
@@ -17,7 +17,7 @@ describe('logging in', () => {
     expect((await client.get('/settings/profile')).status).toBe(200);
   });
 
-  it('works without script, and goes on to where one came from', async () => {
+  it('works without JavaScript, and returns to the previous page', async () => {
     const { account, secret } = await members.enrolled();
     const client = members.visitor();
     await client.csrf();
@@ -39,7 +39,7 @@ describe('logging in', () => {
     expect([right.status, right.headers.get('location')]).toEqual([303, '/notifications']);
   });
 
-  it('leads whoever did not begin to do so, without the sign of something well done', async () => {
+  it('redirects to the login page without a pending login, with a notice that is not a success', async () => {
     const client = members.visitor();
     await client.csrf('/');
     const answer = await client.submit('/login/two-factor', { code: '123456' });
@@ -47,7 +47,7 @@ describe('logging in', () => {
     expect((await client.get('/login')).text).toMatch(/class="flash"><div class="notice info"[^]*?Nobody waits/);
   });
 
-  it('takes each code once, and none that is older', async () => {
+  it('accepts each code once, and no older one', async () => {
     const { account, secret } = await members.enrolled();
     const [first, second, third] = [members.visitor(), members.visitor(), members.visitor()];
     for (const client of [first, second, third]) await members.begin(account, client);
@@ -58,7 +58,7 @@ describe('logging in', () => {
     expect((await give(third, members.code(secret, 1))).status).toBe(200);
   });
 
-  it('does not take the code that switched it on', async () => {
+  it('does not accept the code that turned it on', async () => {
     const { account, client } = await members.loggedIn();
     const { secret } = (await client.post(`${PAGE}/begin`, {}, asJson)).body;
     const code = members.code(secret);
@@ -67,7 +67,7 @@ describe('logging in', () => {
     expect((await give(other, code)).status).toBe(401);
   });
 
-  it('bears clocks that are half a minute off, not more', async () => {
+  it('tolerates a clock skew of half a minute, but not more', async () => {
     const { account, secret } = await members.enrolled();
     members.forum.clock.advance(5 * STEP);
     for (const [steps, status] of [
@@ -82,7 +82,7 @@ describe('logging in', () => {
     }
   });
 
-  it('takes each backup code once, however it is typed, and tells the member', async () => {
+  it('accepts each backup code once, in any notation, and notifies the member', async () => {
     const { account, codes } = await members.enrolled();
     const [first, second] = [members.visitor(), members.visitor()];
     for (const client of [first, second]) await members.begin(account, client);
@@ -96,7 +96,7 @@ describe('logging in', () => {
     );
   });
 
-  it('says the same of every code that is not right', async () => {
+  it('responds the same to every wrong code', async () => {
     const [{ account, secret }, { codes: others }] = [await members.enrolled(), await members.enrolled()];
     const { client } = await members.begin(account);
     const answers = [
@@ -108,7 +108,7 @@ describe('logging in', () => {
       expect([status, body.code, body.error]).toEqual([401, 'wrong_code', answers[0]!.body.error]);
   });
 
-  it('takes five wrong codes in a row for an account, from wherever they come, and then not even the right one', async () => {
+  it('blocks an account after five wrong codes in a row from any address, even for the right code', async () => {
     const [victim, other] = [await members.enrolled(), await members.enrolled()];
     const clients = [members.visitor(), members.visitor()];
     for (const client of clients) await members.begin(victim.account, client);
@@ -123,7 +123,7 @@ describe('logging in', () => {
     expect((await give(client, members.code(other.secret))).status).toBe(200);
   });
 
-  it('forgives wrong codes after a right one', async () => {
+  it('resets the count of wrong codes after a right one', async () => {
     const { account, secret } = await members.enrolled();
     for (let round = 0; round < 2; round++) {
       members.forum.clock.advance(3 * STEP);
@@ -134,7 +134,7 @@ describe('logging in', () => {
     }
   });
 
-  it('lets each further code wait longer, and tells the owner once a day that somebody has the password', async () => {
+  it('doubles the wait with each further code, and notifies the owner once a day that the password is known', async () => {
     const { account, secret } = await members.enrolled();
     const guess = async (): Promise<Answer> => {
       const { client } = await members.begin(account);
@@ -178,7 +178,7 @@ describe('logging in', () => {
     expect((await give(client, codes[0]!)).status).toBe(200);
   });
 
-  it('does not lock the owner out: a new password by mail ends the wait, for one code', async () => {
+  it('does not lock the owner out: a password reset ends the wait, for one code', async () => {
     const { account, secret } = await members.enrolled();
     const { client: thief } = await members.begin(account);
     for (let n = 0; n < 5; n++) await give(thief, members.wrongCode(secret));
@@ -206,7 +206,7 @@ describe('logging in', () => {
     expect((await give(client, members.code(secret))).status).toBe(200);
   });
 
-  it('asks nothing of whoever has not given the password', async () => {
+  it('requires the password first', async () => {
     const { secret } = await members.enrolled();
     const client = members.visitor();
     await client.csrf();
@@ -216,7 +216,7 @@ describe('logging in', () => {
     expect(answer.body.request_id).toBe(answer.headers.get('x-request-id'));
   });
 
-  it('needs the code also after a new password was set by mail', async () => {
+  it('still requires the code after a password reset', async () => {
     const { account } = await members.enrolled();
     const client = members.visitor();
     await client.csrf('/password/forgot');

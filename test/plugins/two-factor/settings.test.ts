@@ -13,8 +13,8 @@ import { asJson, give, Members, PAGE, PASSWORD, useMembers } from './forum.ts';
 
 const members = useMembers();
 
-describe('setting it up', () => {
-  it('shows the key as a picture and as text, and switches on with the first code', async () => {
+describe('setting up two-factor login', () => {
+  it('shows the key as a QR code and as text, and is completed with the first code', async () => {
     const { account, client } = await members.loggedIn();
     expect((await client.get('/settings/security')).text).toContain(`href="${PAGE}"`);
     expect((await client.get(PAGE)).text).not.toContain('<svg xmlns');
@@ -38,7 +38,7 @@ describe('setting it up', () => {
     expect((await nextMail(members.forum, account.email)).headers['subject']).toBe('Two-factor login is on');
   });
 
-  it('gives programs the key, with the site and the member in its address', async () => {
+  it('returns the key in the API, as an otpauth URI with the site and the member', async () => {
     const { account, client } = await members.loggedIn();
     const { body } = await client.post(`${PAGE}/begin`, {}, asJson);
     expect(Secret.fromBase32(body.secret).bytes).toHaveLength(20);
@@ -53,7 +53,7 @@ describe('setting it up', () => {
     });
   });
 
-  it('stays off with a wrong code, and asks nobody for one', async () => {
+  it('is not completed with a wrong code, and logins need none yet', async () => {
     const { account, client } = await members.loggedIn();
     const { secret } = (await client.post(`${PAGE}/begin`, {}, asJson)).body;
     const answer = await client.submit(`${PAGE}/confirm`, { code: members.wrongCode(secret) });
@@ -62,7 +62,7 @@ describe('setting it up', () => {
     expect((await members.begin(account)).answer.body).toHaveProperty('user');
   });
 
-  it('does not show a key that waits with a form that came back, unless the password was given lately', async () => {
+  it('hides the pending key in a refused form, unless the password was confirmed recently', async () => {
     const { client } = await members.loggedIn();
     await client.submit(`${PAGE}/begin`);
     const refused = () => client.submit(`${PAGE}/confirm`, { _csrf: 'wrong', code: '000000' });
@@ -73,7 +73,7 @@ describe('setting it up', () => {
     expect(answer.text).not.toMatch(/class="secret"|<svg xmlns=/);
   });
 
-  it('forgets a key that waits when another one is made', async () => {
+  it('discards the pending key when another one is created', async () => {
     const { client } = await members.loggedIn();
     const [first, second] = [
       await client.post(`${PAGE}/begin`, {}, asJson),
@@ -83,12 +83,12 @@ describe('setting it up', () => {
     expect((await client.post(`${PAGE}/confirm`, { code: members.code(second.body.secret) }, asJson)).status).toBe(200);
   });
 
-  it('is not begun again while it is on', async () => {
+  it('is refused while it is on', async () => {
     const { client } = await members.enrolled();
     expect((await client.post(`${PAGE}/begin`, {}, asJson)).status).toBe(409);
   });
 
-  it('is for members only, who have given their password lately', async () => {
+  it('requires a member with a recent password confirmation', async () => {
     expect((await members.visitor().get(PAGE)).headers.get('location')).toContain('/login?return_to=');
     const { client } = await members.loggedIn();
     members.forum.clock.advance(15 * 60_000);
@@ -99,8 +99,8 @@ describe('setting it up', () => {
   });
 });
 
-describe('having it', () => {
-  it('is asked for wherever the password is asked for again, and wrong codes count', async () => {
+describe('two-factor login', () => {
+  it('is required wherever the password is confirmed, and wrong codes count', async () => {
     const { client, secret } = await members.enrolled();
     members.forum.clock.advance(15 * 60_000);
     const confirm = (more: object) => client.post('/login/confirm', { password: PASSWORD, ...more }, asJson);
@@ -123,7 +123,7 @@ describe('having it', () => {
     expect((await confirm({ code: members.code(secret) })).status).toBe(429);
   });
 
-  it('gives new backup codes in place of the old ones', async () => {
+  it('replaces backup codes with new ones', async () => {
     const { account, client, codes } = await members.enrolled();
     const fresh = (await client.post(`${PAGE}/codes`, {}, asJson)).body.backup_codes as readonly string[];
     expect(fresh).toHaveLength(10);
@@ -132,7 +132,7 @@ describe('having it', () => {
     expect((await give(other, fresh[0]!)).status).toBe(200);
   });
 
-  it('is switched off with a code, not without', async () => {
+  it('can be turned off with a code only', async () => {
     const { account, client, secret } = await members.enrolled();
     expect((await client.post(`${PAGE}/off`, { code: members.wrongCode(secret) }, asJson)).status).toBe(400);
     expect((await client.post(`${PAGE}/off`, {}, asJson)).status).toBe(400);
@@ -147,7 +147,7 @@ describe('having it', () => {
     expect((await nextMail(members.forum, account.email, 1)).headers['subject']).toBe('Two-factor login is off');
   });
 
-  it('is stored sealed and hashed, and nothing of it is logged', async () => {
+  it('is stored encrypted and hashed, and never logged', async () => {
     const { account, secret, codes } = await members.enrolled();
     const { client } = await members.begin(account);
     await give(client, codes[0]!);
@@ -162,8 +162,8 @@ describe('having it', () => {
   });
 });
 
-describe('for members who have lost it', () => {
-  it('the shell switches it off once, and they are told', async () => {
+describe('resetting two-factor login', () => {
+  it('at the shell turns it off once, and notifies the member', async () => {
     const { account } = await members.enrolled();
     const printed: string[] = [];
     const run = (name: string): Promise<void> | void =>
@@ -191,7 +191,7 @@ describe('for members who have lost it', () => {
     await expect(run('nobody')).rejects.toThrow('There is no member "nobody"');
   });
 
-  it('administrators have a button beside those who have it', async () => {
+  it('is a button in the administrators’ list, next to members who have it on', async () => {
     const { client: admin } = await members.loggedIn('admin');
     const [{ account }, other] = [await members.enrolled(), await members.create()];
     const listed = async (name: string): Promise<string> => (await admin.get(`/admin/users?q=${name}`)).text;
@@ -205,7 +205,7 @@ describe('for members who have lost it', () => {
     expect((await admin.post('/admin/users/reset-two-factor', { id: 'nobody' }, asJson)).status).toBe(404);
   });
 
-  it('there are entries in the audit log, like all that is done with codes, and never a code', async () => {
+  it('is recorded in the audit log, like all use of codes, but never a code', async () => {
     const [{ account: root, client: admin }, { account, client, secret, codes }] = [
       await members.loggedIn('admin'),
       await members.enrolled(),
@@ -228,7 +228,7 @@ describe('for members who have lost it', () => {
     for (const word of [secret, ...codes]) expect(JSON.stringify(entries)).not.toContain(word);
   });
 
-  it('nobody else may, and no administrator for themselves', async () => {
+  it('is refused for others, and for an administrator’s own account', async () => {
     const { account, client } = await members.enrolled();
     const [{ client: moderator }, { account: own, client: admin }] = [
       await members.loggedIn('moderator'),
@@ -248,7 +248,7 @@ describe('for members who have lost it', () => {
   });
 });
 
-it('goes on with a new root key', async () => {
+it('two-factor login keeps working with a new root key', async () => {
   await using own = await startForum({ environment: { secretKey: undefined, trustedProxies: ['127.0.0.1'] } });
   const there = new Members(own);
   const { account, secret } = await there.enrolled();
@@ -260,7 +260,7 @@ it('goes on with a new root key', async () => {
   expect((await give(client, there.code(secret))).status).toBe(200);
 });
 
-it('keeps the root key while it is off, since its secrets would be lost with that', async () => {
+it('the root key cannot be rotated while the plugin is disabled, unless forced', async () => {
   await using own = await startForum({ environment: { secretKey: undefined } });
   await own.app.plugins.disable('two-factor');
   await expect(own.app.service(RootKey).rotate()).rejects.toThrow(/do not run: two-factor\. Switch them on first/);

@@ -5,8 +5,8 @@ import { asJson, PAGE, useMembers } from './forum.ts';
 const members = useMembers();
 const KEY = 'two_factor.required_for_staff';
 
-describe('two-factor login of the staff', () => {
-  it('is demanded by an administrator only who has it', async () => {
+describe('mandatory two-factor login for staff', () => {
+  it('can only be turned on by an administrator who has it on', async () => {
     const { client } = await members.loggedIn('admin');
     const refused = await client.post('/admin/settings/save', { [KEY]: true }, asJson);
     expect([refused.status, refused.body.details[0].field]).toEqual([400, KEY]);
@@ -16,7 +16,7 @@ describe('two-factor login of the staff', () => {
     expect((await client.get('/admin')).status).toBe(200);
   });
 
-  it('leaves whoever has none the rights of a member, and leads there', async () => {
+  it('limits staff without it to the rights of members, and redirects them to its page', async () => {
     await members.forum.app.service(Settings).set({ [KEY]: true });
     for (const group of ['admin', 'moderator']) {
       const account = await members.create(group);
@@ -27,7 +27,7 @@ describe('two-factor login of the staff', () => {
       await client.csrf('/');
       const page = await client.get('/mod/reports');
       expect([group, page.status, page.headers.get('location')]).toEqual([group, 303, PAGE]);
-      // What has to be done first is nothing that was done well.
+      // A requirement is an info notice, not a success.
       expect((await client.get(PAGE)).text).toContain('<div class="flash"><div class="notice info"');
       expect((await client.get('/mod/reports', asJson)).body).toMatchObject({ code: 'second_factor_needed' });
       expect((await client.post('/admin/settings/save', { 'site.name': 'x' }, asJson)).body).toMatchObject({
@@ -42,7 +42,7 @@ describe('two-factor login of the staff', () => {
     await members.forum.app.service(Settings).set({ [KEY]: false });
   });
 
-  it('opens nothing of the staff to whoever has none by their tokens either', async () => {
+  it('also applies to their API and feed tokens', async () => {
     const settings = members.forum.app.service(Settings);
     await settings.set({ 'pro.enabled': true });
     const { client } = await members.loggedIn('moderator');

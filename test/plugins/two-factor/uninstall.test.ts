@@ -5,7 +5,7 @@ import { startForum } from 'parley-forum/testing';
 import { loadMigrations } from '../../../core/host/loader.ts';
 import { Members } from './forum.ts';
 
-it('leaves nothing behind when it is uninstalled; then the password is enough', async () => {
+it('leaves nothing behind when uninstalled; then the password is enough', async () => {
   await using forum = await startForum();
   const { data, kernel } = forum.app;
   const members = new Members(forum);

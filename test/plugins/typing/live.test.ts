@@ -4,7 +4,7 @@ import { listen } from '../live/listen.ts';
 
 const forum = useForum({ 'presence.rate_limit': 100_000 });
 
-test('nobody is told that a member writes who hides that they are here, whatever they do', async () => {
+test('a member who hides their presence is never shown as typing', async () => {
   const { id } = await forum.start('ada', 'Quiet place');
   const hide = await forum.as.ada.submit('/settings/privacy', { hide_presence: 'true' });
   expect(hide.status).toBeLessThan(400);
@@ -23,7 +23,7 @@ test('nobody is told that a member writes who hides that they are here, whatever
   await expect.poll(() => listener.signals.map(({ data }) => data.user.username)).toEqual(['mia', 'ada']);
 });
 
-test('open pages are told at once who writes, but not of what they may not see', async () => {
+test('open pages are notified immediately of who is typing, but not in hidden discussions', async () => {
   const open = await forum.start('ada', 'Open place');
   const hidden = await forum.start('mia', 'Hidden place', 'staff');
   const say = (what: string, id: string) => forum.as.mia.post(`/api/typing-indicator/${what}`, { discussion_id: id });

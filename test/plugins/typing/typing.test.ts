@@ -22,8 +22,8 @@ beforeEach(async () => {
   for (const name of ['ada', 'bob', 'mia'] as const) await say('stop', discussion.id, forum.as[name]);
 });
 
-describe('whoever writes', () => {
-  test('is told to everybody who sees the discussion, until they stop', async () => {
+describe('a typing member', () => {
+  test('is shown to everyone who can see the discussion, until they stop', async () => {
     const answer = await say('typing', discussion.id, forum.as.bob);
     expect([answer.status, answer.body]).toEqual([200, { success: true }]);
     await say('typing', String(discussion.number), forum.as.ada);
@@ -41,7 +41,7 @@ describe('whoever writes', () => {
     expect(await names(String(discussion.number))).toEqual(['ada']);
   });
 
-  test.skipIf(onServer)('is forgotten eight seconds after the last sign', async () => {
+  test.skipIf(onServer)('expires eight seconds after the last signal', async () => {
     await say('typing', discussion.id, forum.as.bob);
     forum.app.clock.advance(7_000);
     await say('typing', discussion.id, forum.as.ada);
@@ -52,13 +52,13 @@ describe('whoever writes', () => {
     expect(await names(discussion.id)).toEqual([]);
   });
 
-  test('has stopped once the reply is there', async () => {
+  test('has stopped once the reply is posted', async () => {
     await say('typing', discussion.id, forum.as.bob);
     await forum.reply('bob', discussion.id, 'Done.');
     expect(await names(discussion.id)).toEqual([]);
   });
 
-  test('is listed in parts, with one statement at most', async () => {
+  test('is listed in pages, with at most one statement', async () => {
     for (const name of ['ada', 'bob', 'mia'] as const) await say('typing', discussion.id, forum.as[name]);
     const first = (await status(discussion.id, forum.guest, '&limit=2')).body;
     expect(first).toMatchObject({ count: 2, hasMore: true });
@@ -71,15 +71,15 @@ describe('whoever writes', () => {
   });
 });
 
-describe('what is refused', () => {
-  test('guests may ask and not write, banned members neither write', async () => {
+describe('a request is refused', () => {
+  test('from guests and banned members, except for reading', async () => {
     await forum.guest.csrf();
     expect((await say('typing', discussion.id, forum.guest)).status).toBe(401);
     expect((await say('stop', discussion.id, forum.guest)).status).toBe(401);
     expect((await say('typing', discussion.id, forum.as.bad)).status).toBe(403);
   });
 
-  test('a request without forgery token', async () => {
+  test('without a CSRF token', async () => {
     const answer = await forum.as.ada.request('POST', '/api/typing-indicator/typing', {
       json: { discussion_id: discussion.id },
       headers: { 'x-csrf-token': '' },
@@ -87,7 +87,7 @@ describe('what is refused', () => {
     expect([answer.status, answer.body.code]).toEqual([403, 'csrf_failed']);
   });
 
-  test('a discussion that is not named is 400, one that is not seen is the same 404 as one that is not there', async () => {
+  test('without a discussion with 400, and with a hidden or missing one with the same 404', async () => {
     expect((await forum.as.ada.post('/api/typing-indicator/typing', {})).status).toBe(400);
     expect((await forum.as.ada.post('/api/typing-indicator/stop', {})).status).toBe(400);
     expect((await forum.guest.get('/api/typing-indicator/status')).status).toBe(400);
@@ -105,7 +105,7 @@ describe('what is refused', () => {
     }
   });
 
-  test('members where they may not reply', async () => {
+  test('from members who may not reply', async () => {
     const news = await forum.start('mia', 'News', 'announcements');
     await forum.as.mia.put(`/api/discussions/${news.id}`, { is_locked: true });
     expect((await say('typing', news.id, forum.as.ada)).status).toBe(403);
@@ -114,7 +114,7 @@ describe('what is refused', () => {
   });
 });
 
-test('the writing field of a discussion has the line, and that of a new one has not', async () => {
+test('the reply editor has the typing line, the editor of a new discussion does not', async () => {
   const { text } = await forum.as.ada.get(`/d/${discussion.number}-busy-place`);
   expect(text).toContain(`<x-typing class="typing" data-discussion="${discussion.id}" data-one="{first} is writing…"`);
   expect((await forum.as.ada.get('/new')).text).not.toContain('<x-typing');

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { RedisTypistStore } from '../../../plugins/typing/typist-store.ts';
 import { onServer } from '../../kit/database.ts';
 
-test.skipIf(!onServer)('what one process is told of, the others know, for as long as it holds', async () => {
+test.skipIf(!onServer)('typists added in one process are visible in others until they expire', async () => {
   const keyPrefix = `test-${crypto.randomUUID()}:`;
   const lines = [0, 1].map(() => new Redis(process.env['TEST_REDIS_URL']!, { keyPrefix }));
   await Promise.all(lines.map((line) => once(line, 'ready')));
