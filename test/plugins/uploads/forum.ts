@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import type { Answer, Client } from 'parley-forum/testing';
 
-/** A picture of one colour; `metadata` is what cameras write into it. */
+/** A picture of one colour. */
 export const picture = (
   format: 'png' | 'jpeg' | 'gif' | 'webp' | 'avif' = 'png',
   { width = 40, height = 30 } = {},

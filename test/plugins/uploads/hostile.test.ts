@@ -12,7 +12,7 @@ import { formWith, picture, send } from './forum.ts';
 const MOST = 200_000;
 const forum = useForum({ 'uploads.rate_limit': 10_000, 'uploads.max_size': MOST, 'uploads.max_pixels': 1_000_000 });
 const JPEG = 'image/jpeg';
-/** What lies on the disk, by folder. */
+/** Files on the disk in a folder. */
 const lying = (folder: string): Promise<readonly string[]> =>
   readdir(join(forum.app.app.environment.dataDir, 'uploads', folder), { recursive: true }).catch(() => []);
 const stored = async (upload: { readonly url: string }): Promise<Buffer> =>
@@ -26,7 +26,7 @@ function chunk(type: string, data: Buffer): Buffer {
   frame.writeUInt32BE(crc32(body), 4);
   return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)]);
 }
-/** A PNG of one colour that is small as a file, whatever its dimensions. */
+/** A PNG of one colour with a small file size, whatever its dimensions. */
 function bomb(
   width: number,
   height: number,
@@ -44,8 +44,8 @@ function bomb(
   ]);
 }
 
-describe('files that are two things at once', () => {
-  test('a GIF that is a script keeps only its picture', async () => {
+describe('polyglot files', () => {
+  test('a GIF that is also a script keeps only the picture', async () => {
     const gif = await picture('gif');
     const script = Buffer.concat([
       gif.subarray(0, -1),
@@ -56,7 +56,7 @@ describe('files that are two things at once', () => {
     expect((await send(forum.as.ada, 'GIF89a/*<svg/onload=1>*/=1;alert(1)', 'x.gif')).status).toBe(400);
   });
 
-  test('a JPEG with a page inside loses it, and with it where the picture was taken', async () => {
+  test('a JPEG with an embedded page loses it, together with its location metadata', async () => {
     const photo = await sharp(await picture('jpeg'))
       .withExif({
         IFD0: { Copyright: '<script>alert(1)</script>' },
@@ -70,7 +70,7 @@ describe('files that are two things at once', () => {
     expect([bytes.includes('script'), (await sharp(bytes).metadata()).exif]).toEqual([false, undefined]);
   });
 
-  test('a PDF that is an archive is a PDF, to be downloaded', async () => {
+  test('a PDF that is also an archive is served as a PDF download', async () => {
     const both = `%PDF-1.7\nWords\nPK\u0003\u0004${'\0'.repeat(30)}`;
     expect((await send(forum.as.ada, both, 'x.zip')).status).toBe(400);
     const { upload } = expectStatus(await send(forum.as.ada, both, 'x.pdf'), 201).body;
@@ -79,7 +79,7 @@ describe('files that are two things at once', () => {
     );
   });
 
-  test('a picture is turned as its camera meant it', async () => {
+  test('a picture is rotated according to its EXIF orientation', async () => {
     const turned = await sharp(await picture('jpeg', { width: 40, height: 30 }))
       .withMetadata({ orientation: 6 })
       .jpeg()
@@ -91,24 +91,24 @@ describe('files that are two things at once', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('refused uploads', () => {
   test.each([
-    ['a drawing with a script', '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>', 'x.svg'],
+    ['an SVG with a script', '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>', 'x.svg'],
     [
-      'a drawing under another name',
+      'an SVG with another extension',
       '<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>',
       'x.png',
     ],
-    ['a page', '<!doctype html><script>alert(1)</script>', 'x.html'],
-    ['a page as a picture', '<!doctype html><script>alert(1)</script>', 'x.jpg'],
-    ['a program', 'MZ\x90\0\x03', 'x.exe'],
-    ['a program after a picture’s name', 'MZ\x90\0\x03', 'photo.png.exe'],
-    ['a program as a text', '\x7fELF\x02\x01\x01\0', 'x.txt'],
-    ['a text that steers terminals', 'x\x1b\x07\x08', 'x.txt'],
-    ['a text in no encoding', Buffer.from([0x66, 0xff, 0xfe, 0x80]), 'x.txt'],
-    ['a name without an ending', 'x', 'photo'],
-    ['a name that hides its ending', 'MZ\x90\0', 'photo\u202egnp.exe'],
-    ['a name with an end in the middle', 'MZ\x90\0', 'photo.png\0.exe'],
+    ['an HTML page', '<!doctype html><script>alert(1)</script>', 'x.html'],
+    ['an HTML page as a picture', '<!doctype html><script>alert(1)</script>', 'x.jpg'],
+    ['an executable', 'MZ\x90\0\x03', 'x.exe'],
+    ['an executable with a picture’s name', 'MZ\x90\0\x03', 'photo.png.exe'],
+    ['an executable as a text', '\x7fELF\x02\x01\x01\0', 'x.txt'],
+    ['a text with terminal control codes', 'x\x1b\x07\x08', 'x.txt'],
+    ['a text with an invalid encoding', Buffer.from([0x66, 0xff, 0xfe, 0x80]), 'x.txt'],
+    ['a name without an extension', 'x', 'photo'],
+    ['a name that hides its extension', 'MZ\x90\0', 'photo\u202egnp.exe'],
+    ['a name with a NUL before the extension', 'MZ\x90\0', 'photo.png\0.exe'],
     ['an empty file', '', 'x.png'],
     ['a name with a NUL', 'x', 'photo\0.txt'],
   ])('%s', async (_what, bytes, name) => {
@@ -116,7 +116,7 @@ describe('what is refused', () => {
     expect([answer.status, answer.body.details?.[0]?.field]).toEqual([400, expect.stringMatching(/^file(\.name)?$/)]);
   });
 
-  test('bytes of another kind than the name, in both directions', async () => {
+  test('content that does not match the extension, either way', async () => {
     expect((await send(forum.as.ada, await picture('png'), 'x.jpg', { type: JPEG })).body.error).toContain(
       'but image/png',
     );
@@ -124,7 +124,7 @@ describe('what is refused', () => {
     expectStatus(await send(forum.as.ada, await picture('png'), 'x.png', { type: 'text/html' }), 201);
   });
 
-  test('pictures that are cut off', async () => {
+  test('truncated pictures', async () => {
     for (const format of ['png', 'jpeg', 'webp'] as const) {
       const whole = await sharp(await picture(format, { width: 300, height: 200 }))
         .blur(5)
@@ -134,7 +134,7 @@ describe('what is refused', () => {
     }
   });
 
-  test('pictures that are small as files and enormous unpacked, by their header alone', async () => {
+  test('decompression bombs, by their header alone', async () => {
     expect((await send(forum.as.ada, bomb(1_001, 1_000), 'x.png')).body.error).toContain('pixels');
     expect(
       (await send(forum.as.ada, bomb(60_000, 60_000, deflateSync(Buffer.alloc(1_000))), 'x.png')).body.error,
@@ -142,14 +142,14 @@ describe('what is refused', () => {
     expectStatus(await send(forum.as.ada, bomb(1_000, 1_000), 'x.png'), 201);
   });
 
-  test('what is not allowed any more', async () => {
+  test('a type that is no longer allowed', async () => {
     const { settings } = forum.app.app;
     await settings.set({ 'uploads.types': ['png'] });
     expect((await send(forum.as.ada, 'x', 'x.txt')).body.error).toContain('png');
     await settings.set({ 'uploads.types': ['png', 'jpg', 'gif', 'webp', 'avif', 'pdf', 'zip', 'txt'] });
   });
 
-  test('files that are too large, and says how large they may be', async () => {
+  test('files that are too large, with the limit in the error', async () => {
     expectStatus(await send(forum.as.ada, 'x'.repeat(MOST), 'x.txt'), 201);
     const answer = await send(forum.as.ada, 'x'.repeat(MOST + 1), 'x.txt');
     expect([answer.status, answer.body.error]).toEqual([413, 'A file may have at most 196 KiB']);
@@ -162,7 +162,7 @@ describe('what is refused', () => {
   });
 });
 
-describe('names', () => {
+describe('file names', () => {
   test.each([
     ['../../etc/passwd.png', 'passwd.png', 'passwd.png'],
     ['..\\..\\boot.png', 'boot.png', 'boot.png'],
@@ -172,7 +172,7 @@ describe('names', () => {
     ['"; filename="x.exe".png', '; filename=x-exe.png', 'filename-x-exe.png'],
     [`${'long'.repeat(80)}.png`, `${'long'.repeat(25)}.png`, `${'long'.repeat(20)}.png`],
     ['船.PNG', '船.png', '船.png'],
-  ])('%j is kept as %j', async (given, name, last) => {
+  ])('%j is stored as %j', async (given, name, last) => {
     const body = Buffer.concat([
       Buffer.from(
         `--b\r\nContent-Disposition: form-data; name="file"; filename="${given.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"\r\nContent-Type: image/png\r\n\r\n`,
@@ -190,7 +190,7 @@ describe('names', () => {
   });
 });
 
-describe('bodies that are no form with a file', () => {
+describe('bodies that are not a form with a file', () => {
   const post = (body: string, type: string) =>
     forum.as.ada.request('POST', '/api/uploads', { body: Buffer.from(body), headers: { 'content-type': type } });
   const part = (name: string, value: string, more = '') =>
@@ -205,12 +205,12 @@ describe('bodies that are no form with a file', () => {
   test.each([
     ['no boundary', '--b--\r\n', 'multipart/form-data'],
     ['another boundary', `${part('file', 'x', '; filename="x.txt"')}--b--\r\n`, 'multipart/form-data; boundary=c'],
-    ['no end', part('file', 'x', '; filename="x.txt"'), 'multipart/form-data; boundary=b'],
-    ['nothing at all', '', 'multipart/form-data; boundary=b'],
+    ['no closing boundary', part('file', 'x', '; filename="x.txt"'), 'multipart/form-data; boundary=b'],
+    ['an empty body', '', 'multipart/form-data; boundary=b'],
     ['no file', `${part('file', 'x')}--b--\r\n`, 'multipart/form-data; boundary=b'],
     ['an empty field for a file', `${part('file', '', '; filename=""')}--b--\r\n`, 'multipart/form-data; boundary=b'],
     [
-      'a file under another name',
+      'a file in another field',
       `${part('picture', 'x', '; filename="x.txt"')}--b--\r\n`,
       'multipart/form-data; boundary=b',
     ],
@@ -224,12 +224,12 @@ describe('bodies that are no form with a file', () => {
     expect((await post(body, type)).status).toBe(400);
   });
 
-  test('what follows more parts than any form has is not parsed', async () => {
+  test('parts beyond the maximum are not parsed', async () => {
     const { status, body } = await post(part('x', '').repeat(100), 'multipart/form-data; boundary=b');
     expect([status, body.error]).toEqual([400, 'file: must be one file, with at most 20 other fields']);
   });
 
-  test('a field of a megabyte is refused', async () => {
+  test('a field that is too long is refused', async () => {
     expect(
       (
         await post(
@@ -240,7 +240,7 @@ describe('bodies that are no form with a file', () => {
     ).toBe(413);
   });
 
-  test('a compressed one is 415', async () => {
+  test('a compressed body is 415', async () => {
     expect(
       (
         await forum.as.ada.request('POST', '/api/uploads', {
@@ -252,7 +252,7 @@ describe('bodies that are no form with a file', () => {
   });
 });
 
-/** Sends the head of an upload, of which the rest may follow. */
+/** Sends the headers of an upload, whose body may follow. */
 async function begin(client: Client, path: string, framing = 'Content-Length: 100000'): Promise<Socket> {
   const cookie = [...client.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   const token = await client.csrf('/');
@@ -269,7 +269,7 @@ const statusOf = async (socket: Socket): Promise<string> => {
   return data.toString().split(' ')[1]!;
 };
 
-test('a file that a guest sends is not received', async () => {
+test('an upload by a guest is refused before its body is read', async () => {
   const guest = forum.app.client();
   for (const path of ['/api/uploads', '/settings/avatar', '/settings/uploads'])
     expect(await statusOf(await begin(guest, path)), path).toBe('401');
@@ -277,17 +277,17 @@ test('a file that a guest sends is not received', async () => {
 
 test.each([
   ['three hundred thousand chunks of one byte are refused', 300_000, 1, '400'],
-  ['twenty thousand as a network has them are read, to say that the file is too large', 20_000, 1_000, '413'],
+  ['twenty thousand chunks of a usual size are read, to report that the file is too large', 20_000, 1_000, '413'],
 ])('%s', async (_what, count, size, status) => {
   const socket = await begin(forum.as.ada, '/api/uploads', 'Transfer-Encoding: chunked');
   const chunked = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
   const head = chunked('--b\r\nContent-Disposition: form-data; name="file"; filename="x.txt"\r\n\r\n');
   socket.write(`${head}${chunked('x'.repeat(size)).repeat(count)}${chunked('\r\n--b--\r\n')}0\r\n\r\n`);
-  // Whoever is refused before all was sent may see the connection end instead.
+  // A client that is refused early may see the connection close instead.
   expect(await statusOf(socket).catch(() => '400')).toBe(status);
 });
 
-test('an upload that is broken off leaves nothing on the disk', async () => {
+test('an aborted upload leaves nothing on the disk', async () => {
   const socket = await begin(forum.as.ada, '/api/uploads');
   socket.write(`--b\r\nContent-Disposition: form-data; name="file"; filename="x.txt"\r\n\r\n${'x'.repeat(50_000)}`);
   await vi.waitUntil(async () => (await lying('incoming')).length > 0, { timeout: 10_000 });
@@ -295,7 +295,7 @@ test('an upload that is broken off leaves nothing on the disk', async () => {
   await vi.waitFor(async () => expect(await lying('incoming')).toEqual([]), { timeout: 10_000 });
 });
 
-test('an upload whose sender leaves while its picture is read leaves nothing on the disk either', async () => {
+test('an upload aborted while its picture is processed leaves nothing on the disk', async () => {
   const bytes = await picture('png', { width: 1_000, height: 1_000 });
   const head = '--b\r\nContent-Disposition: form-data; name="file"; filename="x.png"\r\n\r\n';
   const body = Buffer.concat([Buffer.from(head), bytes, Buffer.from('\r\n--b--\r\n')]);
@@ -307,11 +307,11 @@ test('an upload whose sender leaves while its picture is read leaves nothing on 
   await vi.waitFor(async () => expect(await lying('incoming')).toEqual([]), { timeout: 10_000 });
 });
 
-test('nothing of all this stays where files come in, or is a fault of the server', async () => {
+test('none of this leaves incoming files behind, or logs a server error', async () => {
   await vi.waitUntil(async () => (await lying('incoming')).length === 0, { timeout: 10_000 });
   expect(
     forum.app.lines.filter(({ level, plugin }) => level === 'error' && (plugin === 'uploads' || plugin === 'api')),
   ).toEqual([]);
-  // Two-letter folders with ids in them, and no other name.
+  // Two-character folders with ids in them, and no other names.
   for (const name of await lying('files')) expect(name).toMatch(/^[0-9a-f]{2}(\/[0-9a-f-]{36}(\.\d+)?)?$/);
 });

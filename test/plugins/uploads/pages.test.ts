@@ -12,7 +12,7 @@ const html = (text: string): string => text;
 const page = async (path: string, name: Name = 'ada'): Promise<string> =>
   html(expectStatus(await forum.as[name].get(path), 200).text);
 
-/** Sends a form as a browser without script does. */
+/** Submits a form like a browser without JavaScript. */
 async function submit(name: Name, path: string, bytes: Uint8Array | string, fileName: string, token?: string) {
   const body = new FormData();
   body.append('_csrf', token ?? (await forum.as[name].csrf('/settings/profile')));
@@ -24,7 +24,7 @@ const avatarOf = async (name: Name): Promise<string | null> =>
 const incoming = () => readdir(join(forum.app.app.environment.dataDir, 'uploads/incoming')).catch(() => []);
 
 describe('the page of one’s files', () => {
-  test('is for members, and among their settings', async () => {
+  test('is for members only, and linked from their settings', async () => {
     expect((await forum.guest.get('/settings/uploads')).headers.get('location')).toBe(
       '/login?return_to=%2Fsettings%2Fuploads',
     );
@@ -33,7 +33,7 @@ describe('the page of one’s files', () => {
     expect(await page('/settings/uploads')).toContain('You have not uploaded anything yet.');
   });
 
-  test('takes a file, and gives the Markdown that shows it', async () => {
+  test('accepts a file, and shows the Markdown to embed it', async () => {
     const answer = await submit('ada', '/settings/uploads', await picture('png'), 'A [boat] <x>.png');
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/settings/uploads']);
     const text = await page('/settings/uploads');
@@ -43,7 +43,7 @@ describe('the page of one’s files', () => {
     expect(await page('/settings/uploads')).toMatch(/value="\[words\.txt\]\(\/uploads\/[0-9a-f-]{36}\/words\.txt\)"/);
   });
 
-  test('comes back with what was wrong', async () => {
+  test('shows errors in the form', async () => {
     for (const [bytes, name, status, message] of [
       ['MZ', 'x.exe', 400, 'must end in one of'],
       ['x'.repeat(100_001), 'x.txt', 413, 'at most 98 KiB'],
@@ -58,14 +58,14 @@ describe('the page of one’s files', () => {
     }
   });
 
-  test('takes nothing without a forgery token, and nothing stays of it', async () => {
+  test('requires a CSRF token, and leaves nothing behind without it', async () => {
     expect((await submit('ada', '/settings/uploads', 'x', 'x.txt', 'wrong')).status).toBe(403);
     expect((await submit('ada', '/settings/uploads', 'x', 'x.txt', '')).status).toBe(403);
     expect((await submit('bad', '/settings/uploads', 'x', 'x.txt')).status).toBe(403);
     await vi.waitUntil(async () => (await incoming()).length === 0, { timeout: 10_000 });
   });
 
-  test('deletes one’s own files, and leaves those of others', async () => {
+  test('deletes one’s own files, but not those of others', async () => {
     const { upload } = expectStatus(await send(forum.as.bob, 'x', 'x.txt'), 201).body;
     await forum.as.ada.submit('/settings/uploads/delete', { id: upload.id });
     expect((await forum.guest.get(new URL(upload.url).pathname)).status).toBe(200);
@@ -73,7 +73,7 @@ describe('the page of one’s files', () => {
     expect((await forum.guest.get(new URL(upload.url).pathname)).status).toBe(404);
   });
 
-  test('deletes several of one’s own files at once, and says how many', async () => {
+  test('deletes several of one’s own files at once, and reports how many', async () => {
     const sent = await Promise.all(['a.txt', 'b.txt', 'c.txt'].map((name) => send(forum.as.bob, 'x', name)));
     const [first, second, third] = sent.map((answer) => expectStatus(answer, 201).body.upload);
     const foreign = expectStatus(await send(forum.as.ada, 'x', 'd.txt'), 201).body.upload;
@@ -93,7 +93,7 @@ describe('the page of one’s files', () => {
     expect(await page('/settings/uploads', 'bob')).toMatch(/class="notice info"[^]*?Nothing selected/);
   });
 
-  test('has pages', async () => {
+  test('has pagination', async () => {
     for (let at = 0; at < 51; at++) expectStatus(await send(forum.as.mia, 'x', `${at}.txt`), 201);
     const [first, second] = [await page('/settings/uploads', 'mia'), await page('/settings/uploads?page=2', 'mia')];
     expect([first.includes('50.txt'), first.includes('>0.txt'), second.includes('>0.txt')]).toEqual([
@@ -104,8 +104,8 @@ describe('the page of one’s files', () => {
   });
 });
 
-describe('a member’s picture', () => {
-  test('is the middle as a square, shown wherever they are', async () => {
+describe('a profile picture', () => {
+  test('is cropped to a square, and shown wherever the member is', async () => {
     expect(await avatarOf('ada')).toBeNull();
     const wide = await sharp({ create: { width: 90, height: 30, channels: 3, background: '#0000ff' } })
       .composite([
@@ -127,7 +127,7 @@ describe('a member’s picture', () => {
     expect(await page('/u/bob')).not.toContain(`avatar-xl" src`);
   });
 
-  test('is replaced at once, and the one before is gone', async () => {
+  test('replaces and deletes the previous one immediately', async () => {
     const before = (await avatarOf('ada'))!;
     expect((await submit('ada', '/settings/avatar', await picture('jpeg'), 'me.jpg')).status).toBe(303);
     const after = (await avatarOf('ada'))!;
@@ -138,7 +138,7 @@ describe('a member’s picture', () => {
     ]);
   });
 
-  test('set twice at once leaves one that is there', async () => {
+  test('exists after two concurrent uploads', async () => {
     await Promise.all([
       submit('bob', '/settings/avatar', await picture('png'), 'a.png'),
       submit('bob', '/settings/avatar', await picture('gif'), 'b.gif'),
@@ -146,7 +146,7 @@ describe('a member’s picture', () => {
     expect((await forum.guest.get((await avatarOf('bob'))!)).status).toBe(200);
   });
 
-  test('set in the moment in which another one is removed stays', async () => {
+  test('stays if uploaded while another one is removed', async () => {
     const [first, second] = [await picture('png'), await picture('gif')];
     let onChange: (() => Promise<unknown>) | undefined;
     await install(
@@ -189,11 +189,11 @@ describe('a member’s picture', () => {
     expect((await forum.guest.get('/settings/avatar')).status).toBe(303);
   });
 
-  test('is no file of posts: it is in no list, and takes none of one’s room', async () => {
+  test('is not listed with the files, and does not count towards the quota', async () => {
     expect((await forum.as.bob.get('/api/uploads')).body.uploads).toEqual([]);
   });
 
-  test('is removed by its member, or by a moderator', async () => {
+  test('is removed by its owner, or by a moderator', async () => {
     const url = (await avatarOf('ada'))!;
     expect((await forum.as.ada.submit('/settings/avatar/remove')).status).toBe(303);
     expect([await avatarOf('ada'), (await forum.guest.get(url)).status]).toEqual([null, 404]);
@@ -203,15 +203,15 @@ describe('a member’s picture', () => {
   });
 });
 
-test('where texts are written there is a way to the files', async () => {
+test('the editor has a button to choose files', async () => {
   const text = await page('/new');
   expect(text).toMatch(/<x-upload[^>]+data-most="100000"/);
   expect(text).toContain('href="/settings/uploads"');
-  // In the bar, behind what marks the text up.
+  // In the toolbar, after the formatting buttons.
   expect(text).toMatch(/data-mark="link"[^]*<x-choose-files[^]*<x-mention[^]*<x-emoji-picker/);
 });
 
-test('where a private message is written it stands there that its files are for all who have their address', async () => {
+test('the editor of private messages warns that anyone with a file’s address can open it', async () => {
   const warning = 'Anyone with a file’s address can open it, even if they cannot read this post.';
   const text = await page('/messages/new');
   expect(text).toMatch(new RegExp(`<x-upload[^]*</x-upload>\\s*<p class="help">${warning}`));

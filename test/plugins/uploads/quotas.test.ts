@@ -12,7 +12,7 @@ const kept = async (): Promise<number> =>
     (name) => name.includes('/'),
   ).length;
 
-test('many uploads at once are not more than a member may have', async () => {
+test('concurrent uploads do not exceed the quota', async () => {
   const { ada } = forum.as;
   expect(await statuses(Array.from({ length: 6 }, (_, at) => send(ada, `file ${at}`, `${at}.txt`)))).toEqual([
     201, 201, 201, 409, 409, 409,
@@ -20,7 +20,7 @@ test('many uploads at once are not more than a member may have', async () => {
   expect([(await ada.get('/api/uploads')).body.count, await kept()]).toEqual([3, 3]);
 });
 
-test('deleting makes room again', async () => {
+test('deleting a file frees its space', async () => {
   const { ada } = forum.as;
   const [first] = (await ada.get('/api/uploads')).body.uploads;
   expectStatus(await ada.delete(`/api/uploads/${first.id}`), 200);
@@ -28,7 +28,7 @@ test('deleting makes room again', async () => {
   expect(await kept()).toBe(3);
 });
 
-test('bytes count as well as files, and say what to do', async () => {
+test('the quota limits bytes as well as files, with a helpful error', async () => {
   const { bob } = forum.as;
   expect(await statuses([send(bob, 'x'.repeat(1_500), '1.txt'), send(bob, 'x'.repeat(1_500), '2.txt')])).toEqual([
     201, 409,
@@ -39,7 +39,7 @@ test('bytes count as well as files, and say what to do', async () => {
   expectStatus(await send(bob, 'x'.repeat(500), '4.txt'), 201);
 });
 
-test('the rate is one of its own, and the same for the page', async () => {
+test('uploads have their own rate limit, shared by the page and the API', async () => {
   const { mia, root } = forum.as;
   const first = await send(mia, 'x', 'x.exe');
   expect([first.headers.get('x-ratelimit-limit'), first.status]).toEqual(['40', 400]);

@@ -38,7 +38,7 @@ const folder = (): string => join(forum.app.app.environment.dataDir, 'uploads');
 const onDisk = async (): Promise<readonly string[]> =>
   (await readdir(join(folder(), 'files'), { recursive: true })).map((name) => name.split('/')[1] ?? '').filter(Boolean);
 
-/** Lets the daily job run, so many days later. */
+/** Advances the clock by so many days and runs the daily job. */
 async function tidied(days: number): Promise<void> {
   forum.app.clock.advance(days * DAY);
   await forum.app.runSchedule(CLEANUP);
@@ -46,7 +46,7 @@ async function tidied(days: number): Promise<void> {
 }
 
 describe('the daily job', () => {
-  test('removes what no post uses, with its bytes, and only that', async () => {
+  test('deletes unused files from the disk, and only those', async () => {
     const [unused, shown, linked, foreign] = [await upload(), await upload(), await upload(), await upload('mia')];
     await start(`![A picture](${shown.path}) and [a file](${linked.url})`);
     await start(`Of somebody else: [file](${foreign.path})`);
@@ -58,7 +58,7 @@ describe('the daily job', () => {
     expect([ids.includes(unused.id), ids.includes(shown.id)]).toEqual([false, true]);
   });
 
-  test('waits from when the last post let go of a file', async () => {
+  test('waits from the time when the last post stopped using a file', async () => {
     const file = await upload();
     const [one, two] = [await start(file.path.replace(/.*/, '[x]($&)')), await start(`[x](${file.path})`)];
     await tidied(10);
@@ -76,7 +76,7 @@ describe('the daily job', () => {
     expect(await there(file)).toEqual([false]);
   });
 
-  test('leaves what stands in a draft, a private message, a profile, a post that waits and a setting', async () => {
+  test('keeps files used in a draft, private message, profile, held post or setting', async () => {
     const files = await Promise.all(Array.from({ length: 6 }, () => upload()));
     const [draft, message, profile, waiting, page, shared] = files.map(({ path }) => path) as [string, ...string[]];
     const link = (path = ''): string => `A [file](${path})`;
@@ -101,7 +101,7 @@ describe('the daily job', () => {
     expect(await there(...files)).toEqual([false, true, true, true, false, false]);
   });
 
-  test.runIf(onServer)('leaves what moves from a draft into a message while it looks', async () => {
+  test.runIf(onServer)('keeps a file that moves from a draft into a message while it runs', async () => {
     const file = await upload();
     const link = `A [file](${file.path})`;
     const opening = { to: ['bob'], subject: 'The plan', content: 'Nothing yet' };
@@ -123,7 +123,7 @@ describe('the daily job', () => {
     await tidied(0);
   });
 
-  test('removes what a message had before it was edited or removed, unless a report has a copy of that', async () => {
+  test('deletes files of edited or removed messages, unless a report has a copy', async () => {
     const files = [await upload(), await upload(), await upload()] as const;
     const [edited, removed, reported] = await Promise.all(
       files.map(async ({ path }) => {
@@ -142,7 +142,7 @@ describe('the daily job', () => {
     expect(await there(...files)).toEqual([false, false, true]);
   });
 
-  test('leaves what stands in texts of plugins that are off, until these are uninstalled', async () => {
+  test('keeps files used by disabled plugins until those are uninstalled', async () => {
     const { plugins } = forum.app.app;
     const [draft, profile, page] = [await upload(), await upload(), await upload()];
     const link = ({ path }: Sent): string => `A [file](${path})`;
@@ -162,7 +162,7 @@ describe('the daily job', () => {
     await plugins.enable('drafts');
   });
 
-  test('leaves the files of deleted posts, which may come back', async () => {
+  test('keeps the files of deleted posts, which may be restored', async () => {
     const file = await upload();
     const { id } = await start(`[x](${file.path})`);
     expectStatus(await forum.as.ada.delete(`/api/discussions/${id}`), 200);
@@ -171,7 +171,7 @@ describe('the daily job', () => {
     expectStatus(await forum.as.mia.post(`/api/discussions/${id}/restore`), 200);
   });
 
-  test('leaves a file for a while that is named in a text which is not stored yet', async () => {
+  test('keeps a file for a while when a text that is not saved yet refers to it', async () => {
     const file = await upload();
     forum.app.clock.advance(8 * DAY);
     expectStatus(await forum.guest.post('/api/markdown/parse', { content: `A [file](${file.path})` }), 200);
@@ -181,7 +181,7 @@ describe('the daily job', () => {
     expect(await there(file)).toEqual([false]);
   });
 
-  test('removes the files of accounts that are gone, used or not, and keeps pictures of those that are there', async () => {
+  test('deletes the files of deleted accounts, used or not, and keeps existing members’ profile pictures', async () => {
     const accounts = forum.app.app.service(Accounts);
     const gone = await accounts.create({
       username: 'leaver',
@@ -205,7 +205,7 @@ describe('the daily job', () => {
     expect((await forum.guest.get(avatar)).status).toBe(200);
   });
 
-  test('leaves what a setting shows, though who uploaded it is gone', async () => {
+  test('keeps files used in settings even if their uploader is deleted', async () => {
     const { app } = forum.app;
     const { id } = await app
       .service(Accounts)
@@ -228,7 +228,7 @@ describe('the daily job', () => {
     expect(await there(icon, help)).toEqual([false, false]);
   });
 
-  test('removes what a crash left on the disk, when it is old enough', async () => {
+  test('deletes old remains of a crash from the disk', async () => {
     const kept = await upload();
     const leftover = '01900000-0000-7000-8000-0000000000ab';
     const paths = [join(folder(), 'incoming', 'half'), join(folder(), 'files', 'ab', leftover)];
@@ -246,7 +246,7 @@ describe('the daily job', () => {
 });
 
 describe('posts', () => {
-  test('show pictures of the own address, whole or as a path, and none from elsewhere without https', async () => {
+  test('show pictures from the site’s own address, absolute or relative, and no others without https', async () => {
     const { upload: shown } = expectStatus(await send(forum.as.ada, await picture('png'), 'boat.png'), 201).body;
     const { pathname } = new URL(shown.url);
     const { html } = expectStatus(
@@ -259,7 +259,7 @@ describe('posts', () => {
     expect(html.match(/<img /g)).toHaveLength(2);
   });
 
-  test('take as many statements with many files as with one', async () => {
+  test('run the same number of statements with many files as with one', async () => {
     const files = [await upload(), await upload(), await upload(), await upload()];
     const { id } = await start('Something');
     const reply = (content: string) =>
@@ -267,8 +267,8 @@ describe('posts', () => {
         async () => void expectStatus(await forum.as.ada.post('/api/posts', { discussion_id: id, content }), 201),
       );
     await reply('Warm');
-    // What background work has changed is read anew by whichever comes first, so the least of several tries counts: of
-    // enough for both to have met a quiet moment.
+    // Whichever runs first reads again what background work has changed, so the minimum of several tries counts: of
+    // enough for both to have run at a quiet time.
     const [one, many]: [number[], number[]] = [[], []];
     while (many.length < 8 || (Math.min(...many) > Math.min(...one) && many.length < 40)) {
       one.push(await reply(`[x](${files[0]!.path})`));
@@ -277,14 +277,14 @@ describe('posts', () => {
     expect(Math.min(...many)).toBeLessThanOrEqual(Math.min(...one));
   });
 
-  test('that name files nobody has are written all the same', async () => {
+  test('that refer to missing files are accepted', async () => {
     const { postId } = await start(
       '[x](/uploads/019bc186-de00-7049-a145-dd30c67456c0/x.txt) and [y](/uploads/nonsense/y.txt)',
     );
     expect((await forum.guest.get(`/api/posts/${postId}`)).status).toBe(200);
   });
 
-  test('written while the plugin was off count when it is back', async () => {
+  test('written while the plugin was disabled count once it is enabled', async () => {
     const file = await upload();
     await forum.app.app.kernel.disable('uploads');
     expect((await forum.guest.get(file.path)).status).toBe(404);

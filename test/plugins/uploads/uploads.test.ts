@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 
 describe('uploading', () => {
-  test('answers with what is stored', () => {
+  test('responds with the stored file', () => {
     expect(shown).toMatchObject({
       name: 'Boats at “Sète”.png',
       type: 'image/png',
@@ -35,7 +35,7 @@ describe('uploading', () => {
     ['gif', 'gif', 'image/gif'],
     ['webp', 'webp', 'image/webp'],
     ['avif', 'webp', 'image/webp'],
-  ] as const)('takes %s', async (format, extension, type) => {
+  ] as const)('accepts %s', async (format, extension, type) => {
     const sent = expectStatus(await send(forum.as.ada, await picture(format), `x.${format.toUpperCase()}`), 201);
     const { upload } = sent.body;
     expect(sent.headers.get('location')).toBe(upload.url);
@@ -44,7 +44,7 @@ describe('uploading', () => {
     expect(await sharp(bytes).metadata()).toMatchObject({ format: type.split('/')[1], width: 40, height: 30 });
   });
 
-  test('makes smaller copies of a wide picture, which a post offers beside the whole file', async () => {
+  test('creates smaller versions of a wide picture, which posts offer alongside the original', async () => {
     const wide = await picture('jpeg', { width: 1_300, height: 650 });
     const { upload } = expectStatus(await send(forum.as.ada, wide, 'Two boats.jpg'), 201).body;
     const base = `/uploads/${upload.id}`;
@@ -75,7 +75,7 @@ describe('uploading', () => {
     expect(left.filter((name) => name.startsWith(upload.id))).toEqual([]);
   });
 
-  test('keeps what moves moving', async () => {
+  test('keeps animations', async () => {
     const frames = await Promise.all(
       ['#ff0000', '#0000ff'].map((background) =>
         sharp({ create: { width: 20, height: 10, channels: 3, background } })
@@ -92,7 +92,7 @@ describe('uploading', () => {
     expect(await sharp(bytes, { animated: true }).metadata()).toMatchObject({ pages: 2, delay: [200, 300] });
   });
 
-  test('takes documents and texts as they are', async () => {
+  test('stores documents and texts unchanged', async () => {
     for (const [name, bytes, type] of [
       ['a.pdf', '%PDF-1.7\nWords', 'application/pdf'],
       ['b.txt', 'Grüße\n', 'text/plain'],
@@ -104,7 +104,7 @@ describe('uploading', () => {
     }
   });
 
-  test('is for members who may, with a forgery token', async () => {
+  test('requires permission and a CSRF token', async () => {
     const { ada, bad } = forum.as;
     expect((await send(forum.guest, 'x', 'x.txt')).status).toBe(401);
     expect((await send(bad, 'x', 'x.txt')).status).toBe(403);
@@ -113,7 +113,7 @@ describe('uploading', () => {
     });
   });
 
-  test('with a key answers a repetition with the first file, and another file with 409', async () => {
+  test('with an idempotency key returns the first file when repeated, and 409 for another file', async () => {
     const headers = { 'idempotency-key': 'once' };
     const first = expectStatus(await send(forum.as.ada, 'the same', 'x.txt', { headers }), 201);
     const again = expectStatus(await send(forum.as.ada, 'the same', 'x.txt', { headers }), 201);
@@ -121,7 +121,7 @@ describe('uploading', () => {
     expect((await send(forum.as.ada, 'another', 'x.txt', { headers })).status).toBe(409);
   });
 
-  test('is described as a form with a file', async () => {
+  test('is documented as a form with a file', async () => {
     const { paths } = (await forum.guest.get('/api/openapi.json')).body;
     const { content } = paths['/api/uploads'].post.requestBody;
     expect(content['multipart/form-data'].schema).toMatchObject({
@@ -131,8 +131,8 @@ describe('uploading', () => {
   });
 });
 
-describe('one’s list', () => {
-  test('has one’s own only, the newest first, in pages', async () => {
+describe('the list of one’s files', () => {
+  test('contains only one’s own, newest first, in pages', async () => {
     const { mia, bob } = forum.as;
     for (const name of ['1.txt', '2.txt', '3.txt']) expectStatus(await send(mia, name, name), 201);
     const first = expectStatus(await mia.get('/api/uploads?limit=2'), 200).body;
@@ -149,8 +149,8 @@ describe('one’s list', () => {
   });
 });
 
-describe('a file’s address', () => {
-  test('sends a picture to be shown in place, kept by browsers for a day and by shared caches for minutes, and harmless', async () => {
+describe('the URL of a file', () => {
+  test('serves a picture inline, with safe headers, cached by browsers for a day and by shared caches for minutes', async () => {
     const { status, headers } = await forum.guest.get(pathOf(shown));
     expect([status, headers.get('content-type'), headers.get('content-length')]).toEqual([
       200,
@@ -166,7 +166,7 @@ describe('a file’s address', () => {
     expect(headers.getSetCookie()).toEqual([]);
   });
 
-  test('offers everything else as a download', async () => {
+  test('serves everything else as a download', async () => {
     const { upload } = expectStatus(
       await send(forum.as.ada, '<script>alert(1)</script>', 'page.txt', { type: 'text/html' }),
       201,
@@ -179,7 +179,7 @@ describe('a file’s address', () => {
     expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
   });
 
-  test('answers 304 to who has it, and HEAD without a body', async () => {
+  test('supports conditional requests and HEAD', async () => {
     const etag = (await forum.guest.get(pathOf(shown))).headers.get('etag')!;
     const known = await forum.guest.get(pathOf(shown), { 'if-none-match': etag });
     expect([known.status, known.text]).toEqual([304, '']);
@@ -195,12 +195,12 @@ describe('a file’s address', () => {
     '/uploads/00000000-0000-7000-8000-000000000000/x.png',
     '/uploads/..%2f..%2fetc%2fpasswd/x',
     '/uploads/x/%00',
-  ])('%s is not there', async (path) => {
+  ])('%s does not exist', async (path) => {
     const { status, headers } = await forum.guest.get(path);
     expect([status, headers.get('cache-control')]).toEqual([404, 'no-store']);
   });
 
-  test('what is not there is an ordinary page to a browser that opens it, as whoever asks', async () => {
+  test('shows the usual 404 page to a browser that opens a missing file, for the logged-in member', async () => {
     const asPage = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
     const dead = `/uploads/${shown.id}/invoice.png`;
     for (const path of ['/uploads/x', dead]) {
@@ -219,7 +219,7 @@ describe('a file’s address', () => {
       expect(headers.get('content-security-policy')).toContain("default-src 'none'");
     }
     expect((await forum.guest.get(dead, asPage)).text).toContain('Log in');
-    // A picture that a page shows, and programs.
+    // An image request by a page, and API clients.
     for (const accept of ['image/avif,image/webp,*/*;q=0.8', '*/*', 'application/json']) {
       const answer = await forum.guest.get(dead, { accept });
       expect([answer.status, answer.body.code, answer.headers.get('cache-control')]).toEqual([
@@ -230,7 +230,7 @@ describe('a file’s address', () => {
     }
   });
 
-  test('that is left in the middle is no fault of the server', async () => {
+  test('logs no error when a download is aborted', async () => {
     const { body } = await send(forum.as.ada, 'x'.repeat(5_000_000), 'long.txt');
     const socket = connect(Number(new URL(forum.app.url).port), '127.0.0.1');
     socket.write(`GET ${new URL(body.upload.url).pathname} HTTP/1.1\r\nHost: forum.test\r\n\r\n`);
@@ -241,7 +241,7 @@ describe('a file’s address', () => {
     expect(forum.app.lines.slice(before).filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  test('works under its own name only', async () => {
+  test('works with the file’s own name only', async () => {
     expect((await forum.guest.get(`/uploads/${shown.id}/invoice.png`)).status).toBe(404);
     expect((await forum.guest.get(`/uploads/${shown.id}`)).status).toBe(404);
     expect((await forum.guest.request('POST', pathOf(shown))).status).toBe(405);
@@ -249,7 +249,7 @@ describe('a file’s address', () => {
 });
 
 describe('deleting', () => {
-  test('is for the owner and for moderators', async () => {
+  test('is allowed to the owner and to moderators', async () => {
     const made = async () => expectStatus(await send(forum.as.ada, 'x', 'x.txt'), 201).body.upload;
     const [one, two] = [await made(), await made()];
     expect((await forum.as.bob.delete(`/api/uploads/${one.id}`)).status).toBe(403);
@@ -263,7 +263,7 @@ describe('deleting', () => {
     expect((await forum.as.ada.delete('/api/uploads/nonsense')).status).toBe(404);
   });
 
-  test('takes the file from what is held in memory too', async () => {
+  test('removes the file from the memory cache too', async () => {
     const { upload } = expectStatus(await send(forum.as.ada, 'x', 'x.txt'), 201).body;
     expect((await forum.guest.get(pathOf(upload))).status).toBe(200);
     expectStatus(await forum.as.ada.delete(`/api/uploads/${upload.id}`), 200);
