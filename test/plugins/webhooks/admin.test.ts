@@ -10,7 +10,7 @@ const forum = useWebhooks({ 'webhooks.retry_delays': [600] });
 const WHERE = ['', '/history', '/stats'];
 const POSTS = ['save', 'test', 'redeliver', 'delete', 'rotate-secret'];
 
-/** By these and no others, in this order, under both schemes. */
+/** Signed with exactly these secrets, in this order, in both schemes. */
 function expectSigned({ text, headers }: Received, secrets: readonly string[]): void {
   const [id, timestamp] = [headers['webhook-id']!, headers['webhook-timestamp']!];
   const keys = secrets.map((secret) => keyOf(secret));
@@ -20,8 +20,8 @@ function expectSigned({ text, headers }: Received, secrets: readonly string[]): 
   );
 }
 
-describe('the pages of webhooks', () => {
-  test.each(WHERE)('/admin/webhooks%s is for administrators, as a page and as JSON', async (path) => {
+describe('the webhook pages', () => {
+  test.each(WHERE)('/admin/webhooks%s is for administrators only, as a page and as JSON', async (path) => {
     for (const [client, status] of [
       [forum.guest, 401],
       [forum.ada, 403],
@@ -37,7 +37,7 @@ describe('the pages of webhooks', () => {
     );
   });
 
-  test.each(POSTS)('POST /admin/webhooks/%s needs an administrator and a forgery token', async (what) => {
+  test.each(POSTS)('POST /admin/webhooks/%s requires an administrator and a CSRF token', async (what) => {
     const url = `/admin/webhooks/${what}`;
     expect((await forum.guest.post(url, {}, JSON_ONLY)).status).toBe(401);
     await forum.guest.csrf();
@@ -50,7 +50,7 @@ describe('the pages of webhooks', () => {
 });
 
 describe('saving a webhook', () => {
-  test('makes one and says its secret once; the database does not know it in plain', async () => {
+  test('creates one and shows its secret once; the database stores it encrypted', async () => {
     const receiver = await forum.receiver();
     const body = await forum.save({
       name: 'First',
@@ -85,7 +85,7 @@ describe('saving a webhook', () => {
     expect(JSON.stringify(forum.app.lines)).not.toContain(body.secret.slice(6, 40));
   });
 
-  test('takes one event as a word, forms, and what is left out stays as it was', async () => {
+  test('accepts a single event as a string, and forms; omitted fields are unchanged', async () => {
     const { webhook } = await forum.save({
       name: 'By a word',
       url: 'https://203.0.114.7/hook',
@@ -114,7 +114,7 @@ describe('saving a webhook', () => {
     });
   });
 
-  test('of a category that is gone leaves it one of that category, not of all', async () => {
+  test('keeps a deleted category instead of widening it to all categories', async () => {
     const categories = forum.app.app.service(Categories);
     const { id } = await categories.save({ name: 'Passing' });
     const { webhook } = await forum.save({ url: 'https://203.0.114.7/hook', event: 'post.created', categories: [id] });
@@ -139,29 +139,29 @@ describe('saving a webhook', () => {
   });
 
   test.each<[string, object, string]>([
-    ['no address', { name: 'x', events: ['post.created'] }, 'url'],
-    ['no event', { name: 'x', url: 'https://203.0.114.7/' }, 'events'],
+    ['a missing URL', { name: 'x', events: ['post.created'] }, 'url'],
+    ['missing events', { name: 'x', url: 'https://203.0.114.7/' }, 'events'],
     ['an empty list of events', { name: 'x', url: 'https://203.0.114.7/', events: [] }, 'events'],
     ['an unknown event', { name: 'x', url: 'https://203.0.114.7/', events: ['no.such'] }, 'events'],
-    ['an event that stays inside', { name: 'x', url: 'https://203.0.114.7/', events: ['plugin.changed'] }, 'events'],
+    ['an internal event', { name: 'x', url: 'https://203.0.114.7/', events: ['plugin.changed'] }, 'events'],
     [
       'an unknown category',
       { name: 'x', url: 'https://203.0.114.7/', events: ['post.created'], categories: ['nowhere'] },
       'categories',
     ],
-    ['no address at all', { name: 'x', url: 'hook', events: ['post.created'] }, 'url'],
+    ['an invalid URL', { name: 'x', url: 'hook', events: ['post.created'] }, 'url'],
     ['a private address', { name: 'x', url: 'http://10.0.0.1/', events: ['post.created'] }, 'url'],
-    ['the address of cloud metadata', { name: 'x', url: 'http://169.254.169.254/', events: ['post.created'] }, 'url'],
-    ['this machine by name', { name: 'x', url: 'http://localhost/', events: ['post.created'] }, 'url'],
-    ['a strange port', { name: 'x', url: 'https://203.0.114.7:25/', events: ['post.created'] }, 'url'],
-    ['a password in the address', { name: 'x', url: 'https://a:b@203.0.114.7/', events: ['post.created'] }, 'url'],
-    ['another scheme', { name: 'x', url: 'file:///etc/passwd', events: ['post.created'] }, 'url'],
+    ['the cloud metadata address', { name: 'x', url: 'http://169.254.169.254/', events: ['post.created'] }, 'url'],
+    ['localhost by name', { name: 'x', url: 'http://localhost/', events: ['post.created'] }, 'url'],
+    ['a disallowed port', { name: 'x', url: 'https://203.0.114.7:25/', events: ['post.created'] }, 'url'],
+    ['a password in the URL', { name: 'x', url: 'https://a:b@203.0.114.7/', events: ['post.created'] }, 'url'],
+    ['another URL scheme', { name: 'x', url: 'file:///etc/passwd', events: ['post.created'] }, 'url'],
   ])('refuses %s, naming the field', async (_what, body, field) => {
     const answer = await forum.root.post('/admin/webhooks/save', body, JSON_ONLY);
     expect([answer.status, answer.body.details?.[0]?.field]).toEqual([400, field]);
   });
 
-  test('that is refused gives the form back with what was typed', async () => {
+  test('preserves the form on errors', async () => {
     const answer = await forum.root.submit('/admin/webhooks/save', {
       id: '',
       name: 'Typed name',
@@ -175,7 +175,7 @@ describe('saving a webhook', () => {
     expect(answer.text).toContain('is not on the public internet');
   });
 
-  test('by a form shows the secret once', async () => {
+  test('shows the secret once after a form submission', async () => {
     const receiver = await forum.receiver();
     const answer = await forum.root.submit('/admin/webhooks/save', {
       id: '',
@@ -188,13 +188,13 @@ describe('saving a webhook', () => {
     expect(answer.text).toMatch(/whsec_/);
   });
 
-  test.each(['test', 'delete', 'rotate-secret'])('of what is not there: %s answers 404', async (what) => {
+  test.each(['test', 'delete', 'rotate-secret'])('responds 404 for an unknown one: %s', async (what) => {
     for (const id of ['xyz', '01990000-0000-7000-8000-000000000000'])
       expect((await forum.root.post(`/admin/webhooks/${what}`, { id }, JSON_ONLY)).status).toBe(404);
     expect((await forum.root.post('/admin/webhooks/save', { id: 'xyz', name: 'x' }, JSON_ONLY)).status).toBe(404);
   });
 
-  test('offers what plugins raise that come later', async () => {
+  test('offers events of plugins enabled later', async () => {
     const spoken = defineAction<{ word: string; secret: string }>('parrot.spoken', {
       public: Type.Object({ word: Type.String() }),
     });
@@ -220,8 +220,8 @@ describe('saving a webhook', () => {
   });
 });
 
-describe('what administrators do to a webhook', () => {
-  test('a test goes out at once, also while it is off, and says how it went', async () => {
+describe('actions of administrators', () => {
+  test('send a test immediately, even if the webhook is off, and show the result', async () => {
     const receiver = await forum.receiver({ status: 200, body: 'thanks' });
     const webhook = await forum.add(receiver.url, { active: false });
     const { delivery, success } = await forum.do('test', { id: webhook.id });
@@ -261,7 +261,7 @@ describe('what administrators do to a webhook', () => {
     });
   });
 
-  test('a new secret signs beside the old one for 24 hours', async () => {
+  test('rotate the secret; the old one also signs for 24 hours', async () => {
     const receiver = await forum.receiver();
     const { id, secret: old } = await forum.add(receiver.url);
     const { secret, success } = await forum.do('rotate-secret', { id });
@@ -277,7 +277,7 @@ describe('what administrators do to a webhook', () => {
     ]);
   });
 
-  test('each secret signs until 24 hours after it was replaced, however many replaced it', async () => {
+  test('rotate the secret repeatedly; each one signs until 24 hours after its replacement', async () => {
     const receiver = await forum.receiver();
     const { id, secret: first } = await forum.add(receiver.url);
     const { secret: second } = await forum.do('rotate-secret', { id });
@@ -288,13 +288,13 @@ describe('what administrators do to a webhook', () => {
     await forum.later(12 * 3_600_000 + 1_000);
     await forum.do('test', { id });
     expectSigned(receiver.received[1]!, [third, second]);
-    // What is stored with the change is signed alike.
+    // Stored events are signed in the same way.
     await forum.start('Signed by both');
     await until(() => expect(receiver.received).toHaveLength(3));
     expectSigned(receiver.received[2]!, [third, second]);
   });
 
-  test('there are four new secrets within 24 hours, and a fifth says when there can be one', async () => {
+  test('rotate the secret up to four times within 24 hours; a fifth is refused with the time when it is possible', async () => {
     const receiver = await forum.receiver();
     const { id, secret: first } = await forum.add(receiver.url);
     const secrets = [first];
@@ -308,7 +308,7 @@ describe('what administrators do to a webhook', () => {
     expect((await forum.do('rotate-secret', { id })).success).toBe(true);
   });
 
-  test('secrets go with the root key to another one, those that were replaced too', async () => {
+  test('reseal current and replaced secrets with a new root key', async () => {
     const receiver = await forum.receiver();
     const { id, secret: old } = await forum.add(receiver.url);
     const { secret } = await forum.do('rotate-secret', { id });
@@ -322,7 +322,7 @@ describe('what administrators do to a webhook', () => {
     expectSigned(receiver.received[0]!, [secret, old]);
   });
 
-  test('what failed is sent again: one, or all of a time', async () => {
+  test('redeliver failed deliveries: one, or all in a period', async () => {
     const receiver = await forum.receiver({ status: 500 });
     const { id } = await forum.add(receiver.url);
     const from = new Date(forum.app.clock.now()).toISOString();
@@ -357,7 +357,7 @@ describe('what administrators do to a webhook', () => {
     expect(text).toMatch(/class="notice info"[^]*?Nothing to resend/);
   });
 
-  test('deleted, it is gone with its history, and what waits is not sent', async () => {
+  test('delete a webhook with its history; pending deliveries are not sent', async () => {
     const receiver = await forum.receiver({ status: 500 });
     const { id } = await forum.add(receiver.url);
     await forum.start('Soon gone');
@@ -372,8 +372,8 @@ describe('what administrators do to a webhook', () => {
   });
 });
 
-describe('the history', () => {
-  test('filters, and goes on page by page however it is asked', async () => {
+describe('the delivery history', () => {
+  test('supports filters, and pages by cursor and offset', async () => {
     const receiver = await forum.receiver((_request, count) => ({ status: count % 2 ? 200 : 404 }));
     const { id } = await forum.add(receiver.url, { events: ['discussion.created', 'post.created'] });
     const { id: discussion } = await forum.start('Numbers');
@@ -410,16 +410,16 @@ describe('the history', () => {
     expect((await forum.root.get(`/admin/webhooks/history?${query}`, JSON_ONLY)).status).toBe(400);
   });
 
-  test('of what is not there is empty, and one that is not there is 404', async () => {
+  test('is empty for an unknown webhook, and 404 for an unknown delivery', async () => {
     expect(await forum.history('webhook_id=xyz')).toEqual([]);
     for (const id of ['xyz', '01990000-0000-7000-8000-000000000000'])
       expect((await forum.root.get(`/admin/webhooks/history?delivery_id=${id}`, JSON_ONLY)).status).toBe(404);
   });
 
-  test('and the statistics take the same number of statements whatever there is to tell', async () => {
+  test('runs the same number of statements for any amount of data, as do the statistics', async () => {
     const receiver = await forum.receiver();
     const { id } = await forum.add(receiver.url);
-    // The least of three: the server has work of its own.
+    // The minimum of three, as the server also runs background work.
     const asked = async (path: string): Promise<number> => {
       await settled(forum.app);
       const counts: number[] = [];
@@ -440,7 +440,7 @@ describe('the history', () => {
     await forum.do('delete', { id });
   });
 
-  test('is kept for as many days as the setting says', async () => {
+  test('is deleted after the configured number of days', async () => {
     const receiver = await forum.receiver();
     const { id } = await forum.add(receiver.url);
     await forum.start('Old news');
@@ -464,7 +464,7 @@ describe('the history', () => {
 });
 
 describe('the statistics', () => {
-  test('count attempts, their success and their time, hour by hour', async () => {
+  test('count attempts, successes and durations per hour', async () => {
     const receiver = await forum.receiver((_request, count) => ({ status: count === 4 ? 500 : 200, after: 20 }));
     const { id } = await forum.add(receiver.url);
     for (let n = 0; n < 4; n++) {

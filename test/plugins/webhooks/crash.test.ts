@@ -9,7 +9,7 @@ import { startReceiver, verify, type Receiver } from './receiver.ts';
 
 const ROUNDS = FULL ? 100 : 2;
 const PASSWORD = 'Plain-Sailing-42';
-/** Milliseconds within which what was under way goes out again. */
+/** Milliseconds within which an interrupted delivery is sent again. */
 const AGAIN = 60_000;
 
 let place: TestPlace;
@@ -18,9 +18,9 @@ let receiver: Receiver;
 let token = '';
 let secret = '';
 let count = 0;
-/** How many of what was received were found to be rightly signed. */
+/** The number of received requests whose signatures have been verified. */
 let verified = 0;
-/** The titles of all that was answered with 201. */
+/** The titles of all discussions created with 201. */
 const answered: string[] = [];
 
 beforeAll(async () => {
@@ -59,7 +59,7 @@ afterAll(async () => {
   await place?.remove();
 });
 
-/** Starts a discussion, if the server is still there to answer. */
+/** Starts a discussion, if the server is still running. */
 async function start(): Promise<void> {
   const title = `Event ${++count}`;
   const body = JSON.stringify({ title, content: 'Something happened', category_id: 'general' });
@@ -72,9 +72,9 @@ async function start(): Promise<void> {
 }
 const titles = (): ReadonlySet<string> => new Set(receiver.received.map(({ body }) => body.data.discussion.title));
 
-/** All that arrived is rightly signed, and what arrived twice was the same both times. */
+/** All requests have valid signatures, and repeated ones are identical. */
 function expectTrue(): void {
-  // Each soon after it came: what is older than five minutes counts as forged.
+  // Verified soon after arrival: signatures expire after five minutes.
   for (const request of receiver.received.slice(verified)) verify(secret, request);
   verified = receiver.received.length;
   const pairs = new Set(
@@ -83,14 +83,14 @@ function expectTrue(): void {
   expect(pairs.size).toBe(titles().size);
 }
 
-/** Between the request and the mark: the receiver has it, and nobody knows. */
+/** Between sending and recording: the receiver has the request, but it is not recorded yet. */
 async function whileSending(): Promise<void> {
   const before = receiver.received.length;
   receiver.reply = {};
   await start();
   await vi.waitFor(() => expect(receiver.received.length).toBeGreaterThan(before), { timeout: AGAIN, interval: 1 });
 }
-/** Between the commit and the request, or wherever it is. */
+/** Between the commit and the request, or at any other point. */
 async function whileWriting(): Promise<void> {
   receiver.reply = { status: 200, after: Math.random() * 10 };
   const writing = Promise.all(Array.from({ length: 4 }, () => start()));
@@ -98,9 +98,9 @@ async function whileWriting(): Promise<void> {
   await sleep(Math.random() * 20);
 }
 
-describe('a server that is killed', () => {
+describe('a killed server', () => {
   test.each(Array.from({ length: ROUNDS }, (_, at) => at + 1))(
-    'has sent everything soon after restart %i',
+    'has sent every event soon after restart %i',
     async (round) => {
       await (round % 2 === 0 ? whileSending() : whileWriting());
       await server.end('SIGKILL');

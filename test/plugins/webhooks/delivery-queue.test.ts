@@ -10,8 +10,8 @@ const forum = useWebhooks();
 const arrived = (receiver: Receiver, count: number): Promise<unknown> =>
   until(() => expect(receiver.received).toHaveLength(count));
 
-describe('what many webhooks have to send', () => {
-  test('is all sent, a few at a time to each, and every event once', async () => {
+describe('the queue of many webhooks', () => {
+  test('sends every event once, a few at a time per webhook', async () => {
     const receivers = await Promise.all(Array.from({ length: 5 }, () => forum.receiver({ status: 200, after: 10 })));
     for (const { url } of receivers) await forum.add(url);
     await Promise.all(Array.from({ length: EVENTS }, (_, n) => forum.start(`Busy ${n}`)));
@@ -26,7 +26,7 @@ describe('what many webhooks have to send', () => {
     await forum.app.app.data.all(sql`delete from webhook`);
   });
 
-  test(`is not held up by ${HANGING} addresses that hang, nor is other work`, async () => {
+  test(`is not blocked by ${HANGING} receivers that hang, nor is other work`, async () => {
     const healthy = await forum.receiver();
     const hanging = await Promise.all(Array.from({ length: HANGING }, () => forum.receiver({})));
     for (const { url } of hanging) await forum.add(url);
@@ -44,7 +44,7 @@ describe('what many webhooks have to send', () => {
     await forum.app.app.data.all(sql`delete from webhook`);
   });
 
-  test('goes on where it was when the plugin is switched off and on in the middle, and nothing is lost', async () => {
+  test('resumes without loss when the plugin is disabled and enabled in between', async () => {
     const receiver = await forum.receiver({});
     const webhook = await forum.add(receiver.url);
     for (let n = 0; n < 3; n++) await forum.start(`Interrupted ${n}`);
@@ -67,7 +67,7 @@ describe('what many webhooks have to send', () => {
     await forum.do('delete', { id: webhook.id });
   });
 
-  test('is looked after when the work that should have sent it was lost', async () => {
+  test('recovers deliveries whose jobs were lost', async () => {
     const receiver = await forum.receiver();
     await forum.add(receiver.url);
     const { data } = forum.app.app;

@@ -13,7 +13,7 @@ const arrived = (receiver: Receiver, count: number): Promise<unknown> =>
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 describe('an event', () => {
-  test('goes to every webhook that asked for it, signed so that the published library accepts it', async () => {
+  test('is sent to every webhook subscribed to it, with a signature that the published library accepts', async () => {
     const [first, second, other] = [await forum.receiver(), await forum.receiver(), await forum.receiver()];
     const webhooks = [await forum.add(first.url), await forum.add(second.url)];
     await forum.add(other.url, { events: ['post.created'] });
@@ -52,7 +52,7 @@ describe('an event', () => {
     expect(other.received).toEqual([]);
   });
 
-  test('of each kind says what integrators may know, and nothing more', async () => {
+  test('contains only the public fields of its kind', async () => {
     const receiver = await forum.receiver();
     await forum.add(receiver.url, {
       events: ['post.created', 'user.registered', 'report.created', 'discussion.created'],
@@ -97,7 +97,7 @@ describe('an event', () => {
     );
   });
 
-  test('of a category goes to the webhooks of that category, of none to all of them', async () => {
+  test('of a category is sent to webhooks of that category, and without a category to all', async () => {
     const receiver = await forum.receiver();
     const { categories } = await forum
       .save({
@@ -134,7 +134,7 @@ describe('an event', () => {
     expect(receiver.received.map(({ text }) => text).join()).not.toMatch(/Elsewhere|not heard/);
   });
 
-  test('is of the category of the post or the discussion that it names, whichever plugin raises it', async () => {
+  test('belongs to the category of the post or discussion it names, whichever plugin emits it', async () => {
     const { app } = forum.app;
     const { id, postId } = await forum.start('Where it happens', 'help');
     const [help] = (await forum.app.client().get('/api/categories')).body.categories.filter(
@@ -151,8 +151,8 @@ describe('an event', () => {
     expect([...found.values()]).toEqual([help.id, help.id, 'x', undefined]);
   });
 
-  test('that is undone goes nowhere, and one that comes while a webhook is off neither', async () => {
-    // An event still on its way would go to the new webhook, too.
+  test('is not sent if rolled back, or raised while the webhook is off', async () => {
+    // A pending event would be sent to the new webhook too.
     await settled(forum.app);
     const receiver = await forum.receiver();
     const { id } = await forum.add(receiver.url, { events: ['discussion.created', 'user.registered'] });
@@ -175,7 +175,7 @@ describe('an event', () => {
 });
 
 describe('a receiver', () => {
-  test('that fails is asked again with the same event and another delivery, until it takes it', async () => {
+  test('that fails gets the same event again with a new delivery id until it succeeds', async () => {
     const receiver = await forum.receiver((_request, count) => ({ status: count < 3 ? 500 : 202, body: 'what now' }));
     const webhook = await forum.add(receiver.url);
     await forum.start('Third time lucky');
@@ -200,13 +200,13 @@ describe('a receiver', () => {
     expect([last!.next_attempt_at, last!.error, first!.error]).toEqual([null, null, 'Answered 500']);
     const next = Date.parse(first!.next_attempt_at!);
     expect(next - Date.parse(first!.created_at)).toBeGreaterThanOrEqual(1_000);
-    // From its answer on: on a busy machine it may take a while until an attempt is made.
+    // Measured from the response: on a busy machine the attempt itself may be delayed.
     expect(next - (performance.timeOrigin + receiver.received[0]!.at)).toBeLessThan(1_500);
     for (const [at, { at: time }] of receiver.received.slice(1).entries())
       expect(time - receiver.received[at]!.at).toBeGreaterThan(950);
   });
 
-  test('that never takes it has failed after the last attempt, and the next event goes to it all the same', async () => {
+  test('that never succeeds has failed after the last attempt, and still gets the next event', async () => {
     const receiver = await forum.receiver({ status: 503 });
     const webhook = await forum.add(receiver.url);
     await forum.start('Refused');
@@ -225,7 +225,7 @@ describe('a receiver', () => {
   test.each([
     [{ 'retry-after': '3' }, 3_000],
     [{ 'retry-after': new Date(Date.now() + 40_000).toUTCString() }, undefined],
-  ])('that names a time to come back (%o) is left alone until then', async (headers, wait) => {
+  ])('that sends Retry-After (%o) is not called until then', async (headers, wait) => {
     let answered = 0;
     const receiver = await forum.receiver((_request, count) => {
       if (count > 1) return { status: 200 };
@@ -259,7 +259,7 @@ describe('a receiver', () => {
     });
   });
 
-  test('that is dead is told of as such', async () => {
+  test('that is unreachable is reported as such', async () => {
     const gone = await forum.receiver();
     await gone[Symbol.asyncDispose]();
     const webhook = await forum.add(gone.url);
@@ -271,7 +271,7 @@ describe('a receiver', () => {
     });
   });
 
-  test('that is gone for good (410) is switched off at once, what waits for it is not sent, and administrators are told', async () => {
+  test('that responds 410 is disabled with its pending deliveries, and administrators are notified', async () => {
     const receiver = await forum.receiver({ status: 500 });
     const webhook = await forum.add(receiver.url, { name: 'Gone for good' });
     await forum.start('One that waits');
@@ -303,7 +303,7 @@ describe('a receiver', () => {
     );
     for (const client of [forum.ada, forum.mia]) {
       expect((await client.get('/api/notifications')).text).not.toContain('webhook_disabled');
-      // It is no choice of theirs either.
+      // It is not among their notification settings either.
       expect((await client.get('/settings/notifications')).text).not.toContain('webhook_disabled');
       expect((await client.submit('/settings/notifications', { 'channels[webhook_disabled]': 'off' })).status).toBe(
         303,
@@ -312,7 +312,7 @@ describe('a receiver', () => {
     expect((await forum.root.get('/settings/notifications')).text).toContain('webhook_disabled');
   });
 
-  test('that has not taken anything for five days is switched off, one that took something in between is not', async () => {
+  test('without a success for five days is disabled, unlike one with a success in between', async () => {
     const [bad, mixed] = [
       await forum.receiver({ status: 500 }),
       await forum.receiver((_request, count) => ({ status: count % 4 === 0 ? 200 : 500 })),
@@ -339,7 +339,7 @@ describe('a receiver', () => {
     expect(await activity()).toEqual([true, true]);
   });
 
-  test('may answer at length; the beginning is kept', async () => {
+  test('may send a long response, of which the beginning is stored', async () => {
     const receiver = await forum.receiver({ status: 200, body: `\0begin${'x'.repeat(2_000_000)}` });
     const webhook = await forum.add(receiver.url);
     await forum.start('Talkative');
@@ -352,7 +352,7 @@ describe('a receiver', () => {
     expect(delivery.response.length).toBe(65_535);
   });
 
-  test('that hangs is given up after 15 seconds', async () => {
+  test('that hangs times out after 15 seconds', async () => {
     const receiver = await forum.receiver({});
     const webhook = await forum.add(receiver.url);
     await forum.start('Waiting for an answer');

@@ -15,7 +15,7 @@ export interface WebhookForum {
   readonly mia: Client;
   readonly ada: Client;
   readonly ids: Readonly<Record<string, string>>;
-  /** Another service; ends with the test file. */
+  /** Another service; stopped at the end of the test file. */
   receiver(reply?: Receiver['reply']): Promise<Receiver>;
   /** Saves a webhook and resolves to it with its secret. */
   add(url: string, more?: object): Promise<WebhookRecord & { readonly secret: string }>;
@@ -25,11 +25,11 @@ export interface WebhookForum {
   history(query?: string): Promise<readonly DeliveryRecord[]>;
   start(title: string, category?: string): Promise<{ readonly id: string; readonly postId: string }>;
   reply(discussionId: string, content: string): Promise<any>;
-  /** Moves the clock on; everybody logs in again. */
+  /** Advances the clock, and logs everyone in again. */
   later(milliseconds: number): Promise<void>;
 }
 
-/** A forum that may send to this machine, with short times between attempts. */
+/** A forum that may send to localhost, with short retry delays. */
 export function useWebhooks(settings: Readonly<Record<string, unknown>> = {}): WebhookForum {
   const forum = {} as { -readonly [K in keyof WebhookForum]: WebhookForum[K] };
   const receivers: Receiver[] = [];
@@ -95,11 +95,11 @@ export function useWebhooks(settings: Readonly<Record<string, unknown>> = {}): W
   return forum;
 }
 
-/** Until something is so, on a machine that may be busy. */
+/** Waits until a check passes, even on a busy machine. */
 export const until = (look: () => unknown, timeout = 15_000): Promise<unknown> =>
   vi.waitFor(look, { timeout, interval: 10 });
 
-/** Resolves when nothing is under way or due. */
+/** Resolves when no delivery is running or due. */
 export const settled = ({ app }: TestForum): Promise<void> =>
   vi.waitFor(
     async () => {

@@ -38,7 +38,7 @@ const hex = (body: string | Buffer, key = KEY): string =>
 const TEXT = JSON.stringify({ action: 'opened', number: 7 });
 
 let count = 0;
-/** What the published library sends. */
+/** The headers that the published library sends. */
 function standard(
   body = TEXT,
   { id = `msg_${++count}`, at = new Date(app.clock.now()), secret = SECRET } = {},
@@ -52,7 +52,7 @@ function standard(
 
 describe('POST /api/webhooks without a configured secret', () => {
   test.each([{}, { 'x-forum-signature': 'sha256=' }, { 'x-forum-signature': hex(TEXT, Buffer.alloc(0)) }])(
-    'refuses everything (%o)',
+    'refuses every request (%o)',
     async (headers) => {
       const answer = await post(TEXT, headers);
       expect([answer.status, await answer.json()]).toEqual([
@@ -68,7 +68,7 @@ describe('POST /api/webhooks', () => {
   beforeAll(() => app.app.settings.set({ 'webhooks.inbound_secret': SECRET }));
 
   test.each(['x-forum-signature', 'x-hub-signature-256', 'X-Forum-Signature'])(
-    'takes what is signed in %s, without a forgery token',
+    'accepts a signature in %s, without a CSRF token',
     async (name) => {
       const answer = await post(TEXT, { [name]: hex(TEXT), 'x-github-event': 'issues', cookie: 'a=b' });
       expect([answer.status, await answer.json()]).toEqual([200, { success: true }]);
@@ -84,18 +84,18 @@ describe('POST /api/webhooks', () => {
     },
   );
 
-  test('takes what the published library signs, under its id', async () => {
+  test('accepts a signature of the published library, and uses its message id', async () => {
     const headers = standard();
     expect((await post(TEXT, headers)).status).toBe(200);
     expect(heard.map(({ id }) => id)).toEqual([headers['webhook-id']]);
   });
 
-  test('takes one good signature among several', async () => {
+  test('accepts one valid signature among several', async () => {
     const { 'webhook-signature': good, ...headers } = standard();
     expect((await post(TEXT, { ...headers, 'webhook-signature': `v1,AAAA v1a,AAAA ${good}` })).status).toBe(200);
   });
 
-  test('reads the bytes that were sent, whatever they are called', async () => {
+  test('verifies the raw bytes, whatever their content type', async () => {
     const body = ' {"a" :\t"\\u00e9 é"}\n';
     const answer = await fetch(`${app.url}/api/webhooks`, {
       method: 'POST',
@@ -107,32 +107,35 @@ describe('POST /api/webhooks', () => {
   });
 
   test.each<[string, () => Record<string, string>]>([
-    ['no signature', () => ({})],
-    ['a wrong one', () => ({ 'x-forum-signature': hex(`${TEXT} `) })],
-    ['a cut one', () => ({ 'x-forum-signature': hex(TEXT).slice(0, -2) })],
-    ['no word before it', () => ({ 'x-forum-signature': hex(TEXT).slice(7) })],
+    ['a missing signature', () => ({})],
+    ['a wrong signature', () => ({ 'x-forum-signature': hex(`${TEXT} `) })],
+    ['a truncated signature', () => ({ 'x-forum-signature': hex(TEXT).slice(0, -2) })],
+    ['a signature without its prefix', () => ({ 'x-forum-signature': hex(TEXT).slice(7) })],
     ['another secret', () => ({ 'x-forum-signature': hex(TEXT, randomBytes(32)) })],
     ['another algorithm', () => ({ 'x-hub-signature': `sha1=${createHmac('sha1', KEY).update(TEXT).digest('hex')}` })],
     ['another id', () => ({ ...standard(), 'webhook-id': 'msg_other' })],
-    ['another time', () => ({ ...standard(), 'webhook-timestamp': String(Math.floor(app.clock.now() / 1_000) - 1) })],
-    ['no id', () => ({ ...standard(), 'webhook-id': undefined as unknown as string })],
     [
-      'a bad one beside a good one of the body alone',
+      'another timestamp',
+      () => ({ ...standard(), 'webhook-timestamp': String(Math.floor(app.clock.now() / 1_000) - 1) }),
+    ],
+    ['a missing id', () => ({ ...standard(), 'webhook-id': undefined as unknown as string })],
+    [
+      'an invalid signature together with a valid one of the body alone',
       () => ({
         ...standard(TEXT, { secret: `whsec_${randomBytes(32).toString('base64')}` }),
         'x-forum-signature': hex(TEXT),
       }),
     ],
-    ['a time too long ago', () => standard(TEXT, { at: new Date(app.clock.now() - 302_000) })],
-    ['a time too far ahead', () => standard(TEXT, { at: new Date(app.clock.now() + 302_000) })],
+    ['a timestamp too old', () => standard(TEXT, { at: new Date(app.clock.now() - 302_000) })],
+    ['a timestamp too far in the future', () => standard(TEXT, { at: new Date(app.clock.now() + 302_000) })],
     [
-      'an old time beside a signature of the body',
+      'an old timestamp with a signature of the body',
       () => ({
         'x-forum-signature': hex(TEXT),
         'webhook-timestamp': String(Math.floor(app.clock.now() / 1_000) - 302),
       }),
     ],
-    ['no time at all', () => ({ 'x-forum-signature': hex(TEXT), 'webhook-timestamp': 'now' })],
+    ['an invalid timestamp', () => ({ 'x-forum-signature': hex(TEXT), 'webhook-timestamp': 'now' })],
   ])('refuses %s', async (_what, headers) => {
     const given = Object.fromEntries(Object.entries(headers()).filter(([, value]) => value !== undefined));
     const answer = await post(TEXT, given);
@@ -140,12 +143,12 @@ describe('POST /api/webhooks', () => {
     expect(heard).toEqual([]);
   });
 
-  test.each([290, -290])('bears a clock that is %i seconds off', async (seconds) => {
+  test.each([290, -290])('tolerates a clock skew of %i seconds', async (seconds) => {
     expect((await post(TEXT, standard(TEXT, { at: new Date(app.clock.now() + seconds * 1_000) }))).status).toBe(200);
   });
 
   test.each(['', '{', 'plain text', '\uFEFFnot', Buffer.from([0x22, 0xff, 0x22])])(
-    'says what is wrong with a signed body that is not JSON (%j)',
+    'reports a signed body that is not JSON (%j)',
     async (body) => {
       const answer = await post(body, { 'x-forum-signature': hex(body) });
       expect([answer.status, ((await answer.json()) as any).code]).toEqual([400, 'validation_failed']);
@@ -153,12 +156,12 @@ describe('POST /api/webhooks', () => {
     },
   );
 
-  test('refuses what is too large without reading it', async () => {
+  test('refuses an oversized body without reading it', async () => {
     const body = `"${'x'.repeat(1_100_000)}"`;
     expect((await post(body, { 'x-forum-signature': hex(body) })).status).toBe(413);
   });
 
-  test('answers an id again within 24 hours, and hears of it once', async () => {
+  test('accepts an id again within 24 hours, but emits it once', async () => {
     const id = 'msg_again';
     for (const after of [0, 1_000, 12 * HOUR]) {
       app.clock.advance(after);
@@ -173,7 +176,7 @@ describe('POST /api/webhooks', () => {
     expect(heard).toHaveLength(3);
   });
 
-  test('takes what GitHub sends with the secret as it is shown, and each delivery once', async () => {
+  test('accepts GitHub’s requests, signed with the secret as shown, and each delivery once', async () => {
     const headers = {
       'x-hub-signature-256': await sign(SECRET, TEXT),
       'x-github-event': 'issues',
@@ -194,7 +197,7 @@ describe('POST /api/webhooks', () => {
   });
 
   test.each(['x-forum-signature', 'x-hub-signature-256'])(
-    'takes the secret’s text or its bytes in %s, and one good value among several',
+    'accepts signatures with the secret’s text or bytes in %s, and one valid value among several',
     async (name) => {
       const [wrong, text, bytes] = [hex(TEXT, randomBytes(32)), hex(TEXT, Buffer.from(SECRET)), hex(TEXT)];
       for (const value of [text, bytes, `${wrong},${bytes}`, `${text}, ${wrong}`, `,${bytes},`])
@@ -204,7 +207,7 @@ describe('POST /api/webhooks', () => {
     },
   );
 
-  test('is known to the description of the API', async () => {
+  test('is listed in the API description', async () => {
     const { paths } = (await app.client().get('/api/openapi.json')).body;
     expect(paths['/api/webhooks'].post).toMatchObject({
       security: [{}],
@@ -212,7 +215,7 @@ describe('POST /api/webhooks', () => {
     });
   });
 
-  test('hears what this forum itself sends, while its secret changes too', async () => {
+  test('accepts this forum’s own webhooks, even during a secret rotation', async () => {
     const keys = [randomBytes(32), KEY];
     const headers = signedHeaders({
       service: 'Forum',
@@ -235,7 +238,7 @@ describe('POST /api/webhooks', () => {
     expect((await post(TEXT, { ...others, 'X-Forum-Signature': signatures! })).status).toBe(200);
   });
 
-  test('sends one value that published libraries verify, and while its secret changes also that of the old one', async () => {
+  test('signatures verify in published libraries, and include the old secret during a rotation', async () => {
     const outgoing = {
       service: 'Forum',
       eventId: 'own',
@@ -245,7 +248,7 @@ describe('POST /api/webhooks', () => {
       at: app.clock.now(),
     };
     const signature = signedHeaders({ ...outgoing, keys: [KEY] })['X-Forum-Signature']!;
-    // The library takes a secret as text only; these bytes are text.
+    // The library accepts only text secrets; these bytes are text.
     const ascii = signedHeaders({ ...outgoing, keys: [Buffer.from('0123456789abcdef01234567')] })['X-Forum-Signature']!;
     expect([signature, await verify('0123456789abcdef01234567', TEXT, ascii)]).toEqual([hex(TEXT), true]);
     const old = randomBytes(32);

@@ -2,29 +2,29 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { once } from 'node:events';
 import { Webhook } from 'standardwebhooks';
 
-/** A request as it came in. */
+/** A received request. */
 export interface Received {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
   readonly body: any;
-  /** `performance.now()` when it was there. */
+  /** `performance.now()` when it had arrived. */
   readonly at: number;
 }
-/** How a receiver answers; no status: never. */
+/** The response of a receiver; without a status it never responds. */
 interface Reply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Milliseconds to wait before. */
+  /** Milliseconds to wait before responding. */
   readonly after?: number;
 }
-/** Another service on this machine, on a port of its own. */
+/** Another service on localhost, on its own port. */
 export interface Receiver extends AsyncDisposable {
   readonly url: string;
   readonly received: Received[];
   reply: Reply | ((request: Received, count: number) => Reply);
-  /** Requests that are open at this moment, and the most there ever were. */
+  /** The number of open requests, and its maximum so far. */
   readonly open: { now: number; most: number };
 }
 

@@ -8,12 +8,12 @@ describe('sending', () => {
   const sending = (url: string) => ({ url, headers: { 'x-test': 'yes' }, body: '{}' });
   const never = new AbortController().signal;
 
-  test('goes to the address that was checked, under the name that was given, and asks for the name again each time', async () => {
+  test('connects to the checked address with the original host name, and resolves the name again each time', async () => {
     await using receiver = await startReceiver({ status: 200 });
     const { port } = new URL(receiver.url);
     const answers = [['8.8.8.8'], ['127.0.0.1']];
     const guard = guardOf([], { resolve: () => Promise.resolve(answers.shift()!), allowedPorts: [Number(port)] });
-    // What was public when it was saved means this machine a moment later.
+    // A name that was public when it was saved resolves to localhost a moment later.
     expect(await check(guard, `http://rebound.example.org:${port}/`)).toEqual(['8.8.8.8']);
     expect(await new Sender(guard).send(sending(`http://rebound.example.org:${port}/`), never)).toMatchObject({
       status: undefined,
@@ -35,7 +35,7 @@ describe('sending', () => {
     expect(receiver.received[0]!.headers['host']).toBe(`no-such-name.invalid:${port}`);
   });
 
-  test('does not wait for name servers that fall silent', async () => {
+  test('does not wait for unresponsive name servers after an abort', async () => {
     const silent = guardOf([], { resolve: () => new Promise(() => undefined) });
     const stop = new AbortController();
     const under = new Sender(silent).send(sending('http://example.org/'), stop.signal);
@@ -43,7 +43,7 @@ describe('sending', () => {
     await expect(under).rejects.toThrow('the plugin stops');
   });
 
-  test('tells who stops it from what fails', async () => {
+  test('distinguishes an abort from a failure', async () => {
     await using receiver = await startReceiver({});
     const stop = new AbortController();
     const guard = guardOf([], { allowedHosts: ['127.0.0.1'] });
@@ -53,7 +53,7 @@ describe('sending', () => {
     await expect(under).rejects.toThrow('the plugin stops');
   });
 
-  test('counts an answer whose end never comes by its status', async () => {
+  test('uses the status of a response that never ends', async () => {
     await using receiver = await startReceiver({ status: 200, headers: { 'content-length': '100' }, body: 'half' });
     const guard = guardOf([], { allowedHosts: ['127.0.0.1'] });
     const under = new Sender(guard).send(sending(receiver.url), never);

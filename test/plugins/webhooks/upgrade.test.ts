@@ -8,14 +8,14 @@ import { verify } from './receiver.ts';
 
 const forum = useWebhooks({ 'webhooks.retry_delays': [3_600, 3_600] });
 
-/** Each event as it was stored when webhooks had queues of their own. */
+/** Each event as it was stored when webhooks had their own queues. */
 const storedBefore = (data: Data, webhook: string, event: string, body: object): Promise<unknown> =>
   data.all(sql`with e as (
       insert into webhook_event (id, event, body, created_at) values (${event}, 'discussion.created', ${JSON.stringify(body)}, now()) returning id
     ) insert into webhook_delivery (id, webhook_id, event_id, event, status, attempt, attempts, due_at, created_at)
       select gen_random_uuid(), ${webhook}, id, 'discussion.created', 'pending', 1, 3, now(), now() from e`);
 
-test('what an earlier version was sending, or was to send again, is sent once after the upgrade', async () => {
+test('pending deliveries and retries of an earlier version are sent once after the upgrade', async () => {
   const receiver = await forum.receiver({ status: 500 });
   const { id: webhook } = await forum.add(receiver.url);
   await forum.start('To be sent again');
@@ -24,12 +24,12 @@ test('what an earlier version was sending, or was to send again, is sent once af
   const { data, kernel } = forum.app.app;
   await kernel.disable('webhooks');
   await (data as Database).migrateDown('webhooks', [Webhooks0002Jobs]);
-  // An hour, give or take a fifth.
+  // An hour, plus or minus a fifth.
   expect(
     await data.all(sql`select d.status, d.due_at > now() + interval '45 minutes' as later, j.run_at = d.due_at as stored
       from webhook_delivery d join job j on j.payload ->> 'webhook' = d.webhook_id::text`),
   ).toEqual([{ status: 'retrying', later: true, stored: true }]);
-  // One is due in a moment, one is being sent by a process that holds the lease, one has a job that begins to send.
+  // One is due soon, one is being sent by the process that holds the lease, and one has a job about to send it.
   await data.all(sql`update webhook_delivery set due_at = now() + interval '1 second'`);
   await data.all(
     sql`update webhook set holder = gen_random_uuid(), held_until = now() + interval '20 seconds', added = 2`,
@@ -57,7 +57,7 @@ test('what an earlier version was sending, or was to send again, is sent once af
   expect(await data.all(sql`select 1 from job where listener = 'webhooks/job:deliver'`)).toEqual([]);
 });
 
-test('a secret that was being replaced signs beside the new one after the upgrade too, until its time is over', async () => {
+test('a secret being replaced during the upgrade still signs together with the new one until it expires', async () => {
   const receiver = await forum.receiver();
   const { id, secret: old } = await forum.add(receiver.url);
   const { secret } = await forum.do('rotate-secret', { id });
