@@ -3,7 +3,7 @@ import { useForum } from '../discussions/forum.ts';
 
 const forum = useForum();
 
-test('all choices of how pages look are on one page, for guests too', async () => {
+test('all appearance options are on one page, for guests too', async () => {
   const guest = forum.app.client();
   expect((await guest.get('/')).text).toContain('<li><a href="/settings/appearance">Appearance</a></li>');
   const before = await guest.get('/settings/appearance');
@@ -40,11 +40,11 @@ test('all choices of how pages look are on one page, for guests too', async () =
   );
 });
 
-test('the page is among the settings of members', async () => {
+test('the appearance page is among the members’ settings', async () => {
   expect((await forum.as.ada.get('/settings/profile')).text).toContain('href="/settings/appearance"');
   expect((await forum.as.ada.get('/settings/appearance')).text).toContain('href="/settings/security"');
 });
 
-test('what others send is refused without a forgery token', async () => {
+test('the appearance form requires a CSRF token', async () => {
   expect((await forum.app.client().request('POST', '/appearance', { form: { scheme: 'dark' } })).status).toBe(403);
 });

@@ -18,37 +18,37 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const found = (pattern: RegExp): string => pattern.exec(page)?.[0] ?? '';
 
-describe('files for browsers', () => {
-  it('have an address that changes with them, and are kept for ever', async () => {
+describe('assets', () => {
+  it('have a content hash in their URL, and are cached for ever', async () => {
     const { status, headers, text } = await app.client().get(found(/\/assets\/t\/default@[\w-]{10}\/css\/style\.css/));
     expect(status).toBe(200);
     expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
     expect(headers.get('content-type')).toBe('text/css; charset=utf-8');
     expect(text).toContain('@layer components');
   });
-  it('are made of TypeScript where a plugin brings modules', async () => {
+  it('are compiled from a plugin’s TypeScript modules', async () => {
     const { text, headers } = await app.client().get(found(/\/assets\/p\/web@[\w-]{10}\/boot\.js/));
     expect(headers.get('content-type')).toBe('text/javascript; charset=utf-8');
     expect(text).toContain('from"@forum/client"');
     expect(text).not.toContain('interface ');
   });
-  it('are sent as small as the browser can take them', async () => {
+  it('are sent in the best encoding that the browser accepts', async () => {
     const path = found(/\/assets\/s\/tokens@[\w-]{10}\/tokens\.css/);
     const answer = await fetch(app.url + path, { headers: { 'accept-encoding': 'br' } });
     expect(answer.headers.get('content-encoding')).toBe('br');
     expect(await answer.text()).toContain('light-dark(');
   });
-  it('need not be sent twice', async () => {
+  it('support conditional requests', async () => {
     const path = found(/\/assets\/t\/default@[\w-]{10}\/img\/icon\.svg/);
     const etag = (await app.client().get(path)).headers.get('etag') ?? '';
     expect((await app.client().get(path, { 'if-none-match': etag })).status).toBe(304);
   });
-  it('cannot run what a picture contains', async () => {
+  it('cannot run scripts in an SVG', async () => {
     const { headers } = await app.client().get(found(/\/assets\/t\/default@[\w-]{10}\/img\/icon\.svg/));
     expect(headers.get('content-security-policy')).toMatch(/^sandbox;default-src 'none'/);
     expect(headers.get('x-content-type-options')).toBe('nosniff');
   });
-  it('are not found under another hash, outside their tree, or without a hash for themes', async () => {
+  it('are not found under another hash, outside their folder, or without a hash for themes', async () => {
     const wrong = [
       '/assets/t/default@AAAAAAAAAA/css/style.css',
       '/assets/t/default/css/style.css',
@@ -62,14 +62,14 @@ describe('files for browsers', () => {
       expect((await app.client().get(path)).status, path).toBe(404);
     }
   });
-  it('of plugins keep an address without a hash too, for what stands in posts', async () => {
+  it('of plugins also have a URL without a hash, for use in posts', async () => {
     const { status, headers } = await app.client().get('/assets/p/web/client.js');
     expect([status, headers.get('cache-control')]).toEqual([200, 'public, max-age=300']);
   });
 });
 
-describe('building', () => {
-  it('gives modules another address when a file changes that they import', () => {
+describe('building assets', () => {
+  it('changes the URL of modules when an imported file changes', () => {
     const folder = mkdtempSync(join(tmpdir(), 'assets-'));
     mkdirSync(join(folder, 'client/parts'), { recursive: true });
     writeFileSync(join(folder, 'client/x.ts'), "export { x } from './parts/y.ts';");
@@ -84,7 +84,7 @@ describe('building', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('is done once: a later start reads what is there', async () => {
+  it('happens once: a later start reads the cache', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'assets-'));
     writeFileSync(join(folder, 'x.ts'), 'export const x: number = 1;');
     const sources = [
@@ -100,14 +100,14 @@ describe('building', () => {
     expect((await build(sources, cache))[0]?.body).toEqual(module?.body);
     expect(readdirSync(folder)).toEqual(['CACHEDIR.TAG', 'tree@1']);
   });
-  it('of a module that does not compile fails with its name', async () => {
+  it('fails with the file name for a module that does not compile', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'assets-'));
     writeFileSync(join(folder, 'bad.ts'), 'export const = 1;');
     await expect(
       build([{ path: 'bad.ts', file: join(folder, 'bad.ts'), module: true }], join(folder, 'tree@1')),
     ).rejects.toThrow(/bad\.ts/);
   });
-  it('that are made ahead hold up no stop: the next ones are left for whoever asks', async () => {
+  it('in advance stops on abort: the rest is built on request', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'parley-assets-'));
     try {
       const assets = new Assets(folder, testLog);
@@ -126,7 +126,7 @@ describe('building', () => {
       rmSync(folder, { recursive: true });
     }
   });
-  it('leaves the generation before, and what another process on the same folder may be making', async () => {
+  it('keeps the previous generation, and files another process may be building', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'assets-'));
     const ages = { 'tree@1': 72, 'tree@2': 48, 'tree@3': 24, 'tree@4': 0.5, 'tree@5.77.new': 0, 'tree@6': 0 };
     for (const name of Object.keys(ages)) mkdirSync(join(folder, name));

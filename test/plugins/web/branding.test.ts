@@ -12,8 +12,8 @@ const manifest = async () => {
   return JSON.parse(answer.text) as { readonly icons: readonly { readonly src: string }[] };
 };
 
-describe('browsers are told of the forum as an app', () => {
-  test('with its name, its description and the theme’s picture', async () => {
+describe('the web app manifest', () => {
+  test('has the name and description of the forum, and the theme’s icon', async () => {
     await set({ 'site.name': 'The Slipway', 'site.description': 'About boats.' });
     const { icons, ...rest } = await manifest();
     expect(rest).toMatchObject({ id: '/', start_url: '/', name: 'The Slipway', description: 'About boats.' });
@@ -21,8 +21,8 @@ describe('browsers are told of the forum as an app', () => {
   });
 });
 
-describe('the icon of the site', () => {
-  test('stands in the bar, in the tab and on home screens', async () => {
+describe('the site icon', () => {
+  test('is shown in the header, in the tab and on home screens', async () => {
     expect(await page()).toContain('<span class="brand-mark" aria-hidden="true">T</span>');
     await set({ 'site.icon': '/uploads/1/our-boat.png' });
     const html = await page();
@@ -34,7 +34,7 @@ describe('the icon of the site', () => {
   });
 
   test.each(['//elsewhere/a.png', 'https://elsewhere/a.png', 'javascript:alert(1)', 'a.png', '/a b.png'])(
-    'is of this site: %s is refused',
+    'must be on this site: %s is refused',
     async (icon) => {
       await expect(set({ 'site.icon': icon })).rejects.toThrow('site.icon');
     },
@@ -47,7 +47,7 @@ describe('the accent colour', () => {
     return /--accent:light-dark\(([^)]*\))/.exec((await forum.guest.get(sheet)).text)?.[1];
   };
 
-  test('is that of the site, else of the theme', async () => {
+  test('is the site’s own if set, otherwise the theme’s', async () => {
     const own = await accent();
     await set({ 'site.accent': '#8a1538' });
     expect(await accent()).toBe('oklch(41.57% .1506 10.5)');
@@ -55,7 +55,7 @@ describe('the accent colour', () => {
     expect(await accent()).toBe(own);
   });
 
-  test.each(['red', '#abc', '#8a1538;} body{display:none', 'oklch(50% .1 20)'])('is no %s', async (colour) => {
+  test.each(['red', '#abc', '#8a1538;} body{display:none', 'oklch(50% .1 20)'])('cannot be %s', async (colour) => {
     await expect(set({ 'site.accent': colour })).rejects.toThrow('site.accent');
   });
 });

@@ -5,10 +5,10 @@ import { formPairs, type Chosen } from './form-fields.ts';
 const forum = useForum();
 type Pairs = ReturnType<typeof formPairs>;
 
-/** Nobody may ask of all staff what they have not done themselves. */
+/** No one may require of all staff what they have not set up themselves. */
 const LOCKS_OUT = 'two_factor.required_for_staff';
 
-/** As browsers send it: each field that has a value, in order. */
+/** As browsers send it: every field with a value, in order. */
 const send = (name: Name, action: string, pairs: Pairs) =>
   forum.as[name].request('POST', action, {
     body: new TextEncoder().encode(new URLSearchParams([...pairs]).toString()),
@@ -22,7 +22,7 @@ const open = async (name: Name, page: string): Promise<string> => {
   expect([name, page, status]).toEqual([name, page, 200]);
   return text;
 };
-/** What a form shows as chosen: without its token, what it began with, and the blanks that say that a list is empty. */
+/** The choices that a form shows, without its token, its initial values, and the blanks that mark a list as empty. */
 const shown = (pairs: Pairs): readonly string[] =>
   pairs
     .filter(
@@ -30,7 +30,7 @@ const shown = (pairs: Pairs): readonly string[] =>
     )
     .map(([name, value]) => `${name}=${value.replaceAll('\r\n', '\n')}`);
 
-/** Chooses on the page of a form, and types; when it is refused, it comes back with all of that. */
+/** Chooses and types in the form of a page; when it is refused, all of that is preserved. */
 async function refuse(
   name: Name,
   page: string,
@@ -50,7 +50,7 @@ async function refuse(
   return { status, again };
 }
 
-/** The same, and what is sent a second time is what the page shows when it is opened again. */
+/** The same, then submits the form again; the page shows what was sent when it is reopened. */
 async function choose(
   name: Name,
   page: string,
@@ -67,12 +67,12 @@ async function choose(
 const HOW = ['otherwise', 'all', 'none'] as const;
 const OWN = ['privacy', 'messages', 'notifications', 'language', 'appearance'].map((name) => `/settings/${name}`);
 
-test.each(OWN)('%s shows what a member chose there', async (path) => {
+test.each(OWN)('%s shows what a member chose', async (path) => {
   for (const how of HOW)
     expect(await choose('bob', path, path === '/settings/appearance' ? '/appearance' : path, how)).toEqual([403, 303]);
 });
 
-test('each group of settings shows what was chosen there', async () => {
+test('each group of settings shows what was chosen', async () => {
   const { body } = await forum.as.root.get('/admin/settings', { accept: 'application/json' });
   const groups = new Set<string>(body.settings.map((setting: any) => setting.group));
   for (const group of groups)
@@ -80,7 +80,7 @@ test('each group of settings shows what was chosen there', async () => {
       expect(await choose('root', `/admin/settings/${group}`, '/admin/settings/save', how)).toEqual([403, 303]);
 });
 
-test('records of the panel show what was chosen for them', async () => {
+test('records in the admin panel show what was chosen', async () => {
   const make = async (path: string, form: object): Promise<any> => {
     const answer = await forum.as.root.request('POST', path, { json: form, headers: { accept: 'application/json' } });
     expect([path, answer.status, answer.text]).toEqual([path, expect.toBeOneOf([200, 201]), expect.any(String)]);
@@ -111,12 +111,12 @@ test('records of the panel show what was chosen for them', async () => {
       403, 303,
     ]);
   }
-  // It needs an event.
+  // It requires an event.
   for (const how of ['otherwise', 'all'] as const)
     expect(await choose('root', `/admin/webhooks?id=${webhook.id}`, '/admin/webhooks/save', how)).toEqual([403, 303]);
 });
 
-test('a discussion and a member show what staff chose for them, and forms that store nothing yet come back', async () => {
+test('a discussion and a member show what staff chose, and refused forms preserve it', async () => {
   const { number, postId } = await forum.start('ada', 'Reefing');
   const { id } = (await forum.as.bob.post('/api/reports', { post_id: postId, reason: 'abuse' })).body.report;
   const { message } = (await forum.as.bob.post('/api/conversations', { to: ['ada'], subject: 'Hail', content: 'Hi' }))

@@ -16,7 +16,7 @@ const log = async (name: Name = 'root'): Promise<Client> => {
   await client.csrf('/');
   return client;
 };
-/** Somebody whose password is `minutes` old. */
+/** A client that entered its password `minutes` ago. */
 const late = async (minutes: number, name: Name = 'root'): Promise<Client> => {
   const client = await log(name);
   forum.app.clock.advance(minutes * MINUTE);
@@ -28,7 +28,7 @@ const confirm = (client: Client, more: object = {}) =>
 const hidden = (text: string, name: string): string =>
   new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? '';
 
-/** All that administrators can change, as one text. */
+/** Everything that administrators can change, as one text. */
 const TABLES = [
   'account',
   'setting',
@@ -49,7 +49,7 @@ const state = async (): Promise<string> => {
     .join('\n');
 };
 
-/** A plugin of somebody else's that has never heard of confirmations. */
+/** A third-party plugin that knows nothing about confirmations. */
 const stranger = definePlugin({
   id: 'stranger',
   setup(_services, plugin) {
@@ -78,7 +78,7 @@ const writes = (): readonly RouteInfo[] =>
     .list()
     .filter(({ surface, method, path }) => surface.id === 'pages' && method !== 'get' && /^\/admin(\/|$)/.test(path));
 
-/** A body for each of the forum's own, which would do something. */
+/** A body for each of the forum's own routes that would change something. */
 const bodies = (): Readonly<Record<string, object>> => ({
   '/admin/users/save': { id: forum.ids.bob, group_id: 'moderator' },
   '/admin/users/end-sessions': { id: forum.ids.bob },
@@ -104,11 +104,11 @@ const bodies = (): Readonly<Record<string, object>> => ({
   '/admin/single-sign-on/delete': { id: 'x' },
 });
 
-describe('a session whose password is an hour old', () => {
+describe('a session whose password was entered an hour ago', () => {
   let client: Client;
   beforeEach(async () => void (client = await late(60)));
 
-  test('changes nothing below /admin, by form or by JSON, whichever plugin the route belongs to', async () => {
+  test('changes nothing below /admin, by form or JSON, in any plugin’s routes', async () => {
     const before = await state();
     const found = writes();
     expect(
@@ -131,7 +131,7 @@ describe('a session whose password is an hour old', () => {
     expect(await state()).toBe(before);
   });
 
-  test('gets no further by other spellings of an address', async () => {
+  test('cannot bypass this with other spellings of a path', async () => {
     const spellings = [
       '//admin//stranger/1',
       '/admin/stranger/1/',
@@ -156,7 +156,7 @@ describe('a session whose password is an hour old', () => {
     expect((await client.post('/elsewhere/stranger-without-a-name', {}, asJson)).body).toMatchObject({ done: 'post' });
   });
 
-  test('is refused without a forgery token before anything else, and a bearer token opens no panel', async () => {
+  test('is checked for a CSRF token first; a bearer token does not work in the panel', async () => {
     const forged = await client.request('POST', '/admin/settings/save', {
       json: { 'site.name': 'x' },
       headers: { ...asJson, 'x-csrf-token': 'wrong' },
@@ -170,7 +170,7 @@ describe('a session whose password is an hour old', () => {
     expect([bearer.status, bearer.body.code]).toEqual([401, 'login_needed']);
   });
 
-  test('confirms by JSON and repeats the call; the session goes on under a new id', async () => {
+  test('confirms by JSON and repeats the request; the session gets a new id', async () => {
     const id = client.cookies.get('parley.sid');
     const answer = await confirm(client);
     expect(answer.body).toEqual({
@@ -185,7 +185,7 @@ describe('a session whose password is an hour old', () => {
     expectStatus(await client.post('/admin/tags/save', { name: 'sails' }, asJson), 403);
   });
 
-  test('confirms on a page that works without script, and gets the form back as it was sent', async () => {
+  test('confirms on a page without JavaScript, and gets the form back as it was sent', async () => {
     const form = {
       id: '',
       name: 'Harbours & <quays>',
@@ -229,7 +229,7 @@ describe('a session whose password is an hour old', () => {
     expect((await forum.app.app.data.all(sql`select 1 from category where slug = 'quays'`)).length).toBe(1);
   });
 
-  test('gets one button for what a button sent, which says what it does', async () => {
+  test('gets a button that repeats a button’s request, labelled with its action', async () => {
     const sent = async (path: string, form: Readonly<Record<string, string>>) => {
       const asked = await client.submit(path, form);
       return (await client.submit('/login/confirm', { password: PASSWORD, pending: hidden(asked.text, 'pending') }))
@@ -256,7 +256,7 @@ describe('a session whose password is an hour old', () => {
     expect(open).toContain('Passwords and other secrets are not kept: enter them again.');
   });
 
-  test('keeps no secret on the way, and settings whose names only sound like one', async () => {
+  test('does not preserve secrets, but settings whose names only resemble secrets', async () => {
     const form = {
       _group: 'security',
       'security.password_min_length': '11',
@@ -280,7 +280,7 @@ describe('a session whose password is an hour old', () => {
     ]);
   });
 
-  test('cannot use what somebody else sent, or what is forged or too old', async () => {
+  test('cannot use another session’s pending form, or a forged or expired one', async () => {
     const sealed = hidden((await client.submit('/admin/open', { text: 'of root' })).text, 'pending');
     const other = await log('mia');
     for (const form of [sealed, `${sealed.slice(0, -4)}AAAA`, 'v1.x', '']) {
@@ -296,7 +296,7 @@ describe('a session whose password is an hour old', () => {
   });
 });
 
-/** Outside the panel: what gives or takes a way into an account, or takes all of its data away. */
+/** Outside the panel: routes that add or remove a way into an account, or that export or delete all of its data. */
 const GUARDED = [
   '/settings/feeds',
   '/settings/privacy/delete',
@@ -314,8 +314,8 @@ const GUARDED = [
   '/settings/security/two-factor/off',
 ];
 /**
- * What changes only how things look or what one is told, gives up a way in, or has the password or a link of a mail in
- * it.
+ * Routes that only affect appearance or notifications, give up a way in, or include the password or a link from a
+ * mail.
  */
 const UNGUARDED = [
   '/settings/about',
@@ -336,7 +336,7 @@ const UNGUARDED = [
   '/settings/uploads/delete',
 ];
 
-test('of all that members change in their settings, an old session gets no way into the account, and none out with its data', async () => {
+test('an old session can change only settings that give no access to the account or its data', async () => {
   await forum.app.app.service(Settings).set({ 'pro.enabled': true });
   const client = await late(60, 'ada');
   const paths = forum.app.app
@@ -357,7 +357,7 @@ test('of all that members change in their settings, an old session gets no way i
   expect(refused).toEqual(GUARDED);
 });
 
-test('the panel says until when a confirmation lasts, and ends it', async () => {
+test('the panel shows how long a confirmation lasts, and can end it', async () => {
   const client = await late(14);
   const page = await client.get('/admin');
   expect(page.text).toContain(`<time datetime="${new Date(forum.app.clock.now() + MINUTE).toISOString()}"`);
@@ -368,7 +368,7 @@ test('the panel says until when a confirmation lasts, and ends it', async () => 
   expect((await client.post('/admin/tags/save', { name: 'masts' }, asJson)).body.code).toBe('confirmation_needed');
 });
 
-test('guests are asked to log in, members are told that they may not', async () => {
+test('guests get 401, and members without permission 403', async () => {
   await forum.guest.csrf();
   for (const path of ['/admin/settings/save', '/admin/open'])
     expect((await forum.guest.post(path, {}, asJson)).status).toBe(401);

@@ -11,7 +11,7 @@ import { Sentences } from '../../../plugins/web/themes/sentences.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const PLACEHOLDER = /\{([a-z]+)\}/g;
-/** Signs between the parts of a sentence, and words that the sources put into one when it is said. */
+/** Punctuation between the parts of a message, and words that the sources insert into it. */
 const SEAM =
   /\{[a-z]+\}|[,;:] |^You may not |^You were logged out |^must contain |^must be (?=[a-z]+$)|[<>]=?|\b(?:more|fewer|but|the host|others|posts|discussions|resolved|dismissed|KiB|date|date-time|email|uri|uuid)\b/;
 
@@ -27,7 +27,7 @@ const failures = new Sentences('failures', {
   themes: [],
 });
 
-/** The sources of what a plugin's file names: its own; with those of the pages go the kernel and what checks schemas. */
+/** The sources of the messages in a plugin's file: its own; for the pages, also the kernel and the schema validator. */
 const sourcesOf = (plugin: string): string =>
   [`plugins/${plugin}`, ...(plugin === 'web' ? ['core', 'node_modules/ajv/lib'] : [])]
     .flatMap((folder) =>
@@ -44,25 +44,25 @@ const piecesOf = (sentence: string): readonly string[] =>
 const placeholdersOf = (text: string): readonly string[] => [...text.matchAll(PLACEHOLDER)].map(([, name]) => name!);
 const filled = (text: string): string => text.replace(PLACEHOLDER, (_, name: string) => `<${name}>`);
 
-describe.each(plugins)('what $plugin says when it refuses something', ({ plugin, texts }) => {
-  it('still stands in its sources, where a translation names it', () => {
+describe.each(plugins)('the error messages of $plugin', ({ plugin, texts }) => {
+  it('occur in its sources, if a translation names them', () => {
     const sources = sourcesOf(plugin);
     expect(texts.flatMap(([sentence]) => piecesOf(sentence)).filter((piece) => !sources.includes(piece))).toEqual([]);
   });
 
-  it('has the same placeholders in German', () => {
+  it('have the same placeholders in German', () => {
     const differs = ([sentence, text]: readonly [string, string]): boolean =>
       placeholdersOf(sentence).toSorted().join() !== placeholdersOf(text).toSorted().join();
     expect(texts.filter(differs)).toEqual([]);
   });
 
-  it('is said in German by its own translation and no other', () => {
+  it('are translated to German by their own translation only', () => {
     const said = texts.map(([sentence]) => [sentence, failures.say('de', filled(sentence))]);
     expect(said).toEqual(texts.map(([sentence, text]) => [sentence, filled(text)]));
   });
 });
 
-/** Texts whose pattern is more than that something can be seen, of every plugin and of the kernel. */
+/** Texts whose pattern requires more than a visible character, in every plugin and the kernel. */
 const patterned = ['core', 'plugins']
   .flatMap((folder) => readFiles(ROOT, [folder], /^(?:core|plugins)\/(?!.*\/client\/).*\.ts$/))
   .filter(({ text }) => text.includes('pattern'))
@@ -84,41 +84,41 @@ const patterned = ['core', 'plugins']
       : [{ place: placeOf(source, call.getStart()), words: valueOf('x-pattern-problem')?.slice(1, -1) }];
   });
 
-describe('a pattern, which few can read', () => {
-  it('is told in words, wherever a schema has one', () => {
+describe('a schema pattern', () => {
+  it('has a readable error message', () => {
     expect(patterned.length).toBeGreaterThan(5);
     expect(patterned.filter(({ words }) => words === undefined)).toEqual([]);
   });
 
-  it('is told in German, too', () => {
+  it('has a German error message', () => {
     const english = patterned.filter(({ words = '' }) => failures.say('de', words) === words);
     expect(english).toEqual([]);
   });
 });
 
-describe('a failure', () => {
-  it('with values is translated with them', () => {
+describe('an error message', () => {
+  it('is translated together with its values', () => {
     expect(failures.say('de', 'must NOT have more than 20 characters')).toBe('darf höchstens 20 Zeichen haben');
     expect(failures.say('de', 'ada is no longer banned')).toBe('ada ist nicht mehr ausgeschlossen');
   });
 
-  it('that several translations fit is said by the one that names most of it', () => {
+  it('that matches several translations uses the most specific one', () => {
     expect(failures.say('de', 'must be at most 5')).toBe('höchstens 5 sind möglich');
     expect(failures.say('de', 'must be at most 64 KiB')).toBe('darf höchstens 64 KiB groß sein');
   });
 
-  it('that no file names stays as it is', () =>
+  it('without a translation is unchanged', () =>
     expect(failures.say('de', 'must be as old as the hills')).toBe('must be as old as the hills'));
 
-  it('of more than 500 characters stays as it is', () => {
+  it('of more than 500 characters is unchanged', () => {
     const sentence = (name: string): string => `has “${name}”, which is too much like other tags`;
     expect(failures.say('de', sentence('x'.repeat(400)))).toMatch(/^enthält/);
     expect(failures.say('de', sentence('x'.repeat(500)))).toBe(sentence('x'.repeat(500)));
   });
 
-  it('stays as it is in English', () => expect(failures.say('en', 'is required')).toBe('is required'));
+  it('is unchanged in English', () => expect(failures.say('en', 'is required')).toBe('is required'));
 
-  it('that lists what is wrong with fields lists it in German', () => {
+  it('that lists field errors is translated field by field', () => {
     const german = new Locales(() => [], ['de'], { failures }).get('de');
     const { status, code, message, details } = new InvalidInput([
       { field: 'page', message: 'must be integer' },

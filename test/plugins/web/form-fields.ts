@@ -2,14 +2,14 @@ import { DomUtils, parseDocument } from 'htmlparser2';
 
 const { getElements, findOne, getAttributeValue: attribute, hasAttrib, textContent } = DomUtils;
 
-/** What a browser sends of the form with this action: of boxes those that are ticked, of several the last. */
+/** What a browser sends for the form with this action: only ticked checkboxes, and the last of fields with the same name. */
 export const formFields = (html: string, action: string): Record<string, string> =>
   Object.fromEntries(formPairs(html, action));
 
-/** What somebody did to a form: left it as it was, chose otherwise everywhere, or ticked all boxes or none. */
+/** What was done to a form: left as it was, chosen differently everywhere, or all checkboxes ticked or none. */
 export type Chosen = 'as opened' | 'otherwise' | 'all' | 'none';
 
-/** The same with all of several. */
+/** The same, with all fields of the same name. */
 export function formPairs(
   html: string,
   action: string,
@@ -30,7 +30,7 @@ export function formPairs(
     if (field.name === 'textarea') return [[name, textContent(field).replace(/^\n/, '')]];
     if (field.name === 'select') {
       const options = fields.filter((option) => option.name === 'option' && option.parent === field);
-      // Browsers send the first where none is said to be chosen.
+      // Browsers send the first option if none is selected.
       const chosen = pick(options, 'selected', how) ?? options[0];
       return [[name, (chosen && attribute(chosen, 'value')) ?? '']];
     }
@@ -47,7 +47,7 @@ function isTicked(box: Field, how: Chosen): boolean {
   return { 'as opened': opened, otherwise: !opened, all: true, none: false }[how];
 }
 
-/** Of those of which one is chosen that one, or the next. */
+/** The selected one of a group, or the next one. */
 function pick<T extends Field>(all: readonly T[], mark: string, how: Chosen): T | undefined {
   const at = all.findIndex((one) => hasAttrib(one, mark));
   return all[how === 'otherwise' ? (Math.max(0, at) + 1) % all.length : at];

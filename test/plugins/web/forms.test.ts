@@ -5,8 +5,8 @@ import { formModel } from '../../../plugins/web/forms/form-model.ts';
 
 const texts = { secretSet: 'set', problem: 'Look at the fields', declared: (text: string) => text };
 
-describe('a form’s text', () => {
-  it('may hold objects and lists', () => {
+describe('a form body', () => {
+  it('may contain objects and lists', () => {
     expect(parseForm('a[b]=1&a[c]=2&tags[]=x&tags[]=y&r=1&r=2&items[1][n]=b&items[0][n]=a')).toEqual({
       a: { b: '1', c: '2' },
       tags: ['x', 'y'],
@@ -14,10 +14,9 @@ describe('a form’s text', () => {
       items: [{ n: 'a' }, { n: 'b' }],
     });
   });
-  it('keeps dots in names, as settings have them', () =>
-    expect(parseForm('site.name=x')).toEqual({ 'site.name': 'x' }));
-  it('can say that a list is empty', () => expect(parseForm('tags[]=&r=&r=1')).toEqual({ tags: [], r: ['1'] }));
-  it('cannot reach what all objects share', () => {
+  it('keeps dots in names, as in settings', () => expect(parseForm('site.name=x')).toEqual({ 'site.name': 'x' }));
+  it('can represent an empty list', () => expect(parseForm('tags[]=&r=&r=1')).toEqual({ tags: [], r: ['1'] }));
+  it('cannot reach prototypes', () => {
     for (const key of [
       '__proto__[x]',
       'a[constructor]',
@@ -28,7 +27,7 @@ describe('a form’s text', () => {
     ])
       expect(() => parseForm(`${key}=1`)).toThrow(/not a field name/);
   });
-  it('has a limit in depth and in number', () => {
+  it('has a limited depth and number of fields', () => {
     expect(() => parseForm('a[b][c][d][e][f]=1')).toThrow(/not a field name/);
     expect(() => parseForm('a[501]=1')).toThrow(/500 entries/);
     expect(() => parseForm('a[]=1&'.repeat(501))).toThrow(/500 entries/);
@@ -58,7 +57,7 @@ describe('a form made from a schema', () => {
   );
   const field = (name: string) => model.groups.flatMap(({ fields }) => fields).find((own) => own.name === name);
 
-  it('chooses what each value is written into', () => {
+  it('chooses a control for each value', () => {
     const kinds = model.groups.flatMap(({ fields }) => fields).map(({ name, kind }) => [name, kind]);
     expect(Object.fromEntries(kinds)).toMatchObject({
       'site.name': 'input',
@@ -72,27 +71,27 @@ describe('a form made from a schema', () => {
       rules: 'textarea',
     });
   });
-  it('names a field that has no title by its key', () => expect(field('page_size')?.label).toBe('Page size'));
-  it('shows defaults and keeps a lower limit of zero', () =>
+  it('labels a field without a title by its key', () => expect(field('page_size')?.label).toBe('Page size'));
+  it('shows defaults, and keeps a minimum of zero', () =>
     expect(field('page_size')).toMatchObject({ value: 20, hasMin: true, min: 0, step: 1 }));
-  it('gives browsers only patterns that they can read', () => {
+  it('includes only patterns that browsers support', () => {
     expect([field('sender')?.['pattern'], field('word')?.['pattern']]).toEqual(['^[a-z]+@[a-z]+$', undefined]);
   });
   it('never shows a secret', () => {
     expect(JSON.stringify(model)).not.toContain('very secret');
     expect(field('key')).toMatchObject({ type: 'password', value: '', help: 'set' });
   });
-  it('puts fields of a group together', () =>
+  it('groups fields together', () =>
     expect(model.groups.map(({ title, fields }) => [title, fields.length])).toEqual([
       [undefined, 9],
       ['Security', 2],
     ]));
-  it('knows boxes of one list by the name that their problems have', () => {
+  it('matches the checkboxes of a list with its errors', () => {
     const days = Type.Object({ days: Type.Array(Type.Enum(['monday', 'friday'])) });
     const [group] = formModel(days, { days: [] }, [{ field: 'days', message: 'has none' }], texts).groups;
     expect(group?.fields).toMatchObject([{ name: 'days[]', field: 'days', problem: 'has none' }]);
   });
-  it('lays a problem inside a list at the list’s door', () => {
+  it('shows an error inside a list at the list', () => {
     expect(field('proxies')?.['problem']).toBe('is no address');
     expect(model).toMatchObject({ message: 'Look at the fields', problems: [{ field: 'proxies', label: 'Proxies' }] });
   });

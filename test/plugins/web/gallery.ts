@@ -78,7 +78,7 @@ const post = (content: string, index: number): object => ({
 });
 const head = (name: string, title: string, more: Partial<PageHead> = {}): PageHead => ({ name, title, ...more });
 
-/** A plugin whose pages show every shared piece of the theme, with views and texts of its own. */
+/** A plugin whose pages show every shared piece of the theme, with its own views and texts. */
 export const createGallery = (log: GalleryLog = { batches: [], seen: [] }) =>
   definePlugin({
     id: 'gallery',

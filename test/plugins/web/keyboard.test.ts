@@ -14,11 +14,11 @@ const shortcutsOf = async (client: Client): Promise<Area['shortcuts']> => {
   };
   return areas.flatMap(({ shortcuts }) => shortcuts);
 };
-/** Each key that a visitor has, by what it does. */
+/** A visitor's keys by action. */
 const keysOf = async (client: Client): Promise<Readonly<Record<string, string>>> =>
   Object.fromEntries((await shortcutsOf(client)).map(({ id, keys }) => [id, keys]));
 
-test('a page lists the keys of all plugins, for guests those that they have', async () => {
+test('a page lists the shortcuts of all plugins, and for guests only those they can use', async () => {
   const { text } = await forum.as.ada.get('/keyboard');
   for (const words of ['Everywhere', 'In a discussion', '<kbd>g</kbd> <kbd>n</kbd>', 'Bookmark the post', 'Next row'])
     expect(text).toContain(words);
@@ -40,7 +40,7 @@ test('a page lists the keys of all plugins, for guests those that they have', as
 });
 
 test.each([true, false])(
-  'all usual keys differ, and none is the beginning of others; in queues: %s',
+  'default shortcuts are distinct, and none is the prefix of another; in queues: %s',
   async (queues) => {
     const keys = (await shortcutsOf(forum.as.mia))
       .filter(({ area }) => (area === 'queues') === queues)
@@ -51,7 +51,7 @@ test.each([true, false])(
   },
 );
 
-test('keys are changed on this device, by guests too, taken away, and set back', async () => {
+test('shortcuts are changed on the device, also by guests, removed, and reset', async () => {
   const guest = forum.app.client();
   const saved = await guest.submit('/settings/keyboard', {
     'keys[search.field]': ' s ',
@@ -68,7 +68,7 @@ test('keys are changed on this device, by guests too, taken away, and set back',
   expect(await keysOf(guest)).toMatchObject({ 'search.field': '/', 'web.next': 'j', 'sharing.share': 's' });
 });
 
-test('what is no key, and what is in the way of another one, is refused with a sentence, and the form keeps it', async () => {
+test('an invalid or conflicting shortcut is refused with a message, and the form preserves it', async () => {
   const guest = forum.app.client();
   const refused = async (fields: Readonly<Record<string, string>>): Promise<string> => {
     const answer = await guest.submit('/settings/keyboard', fields);
@@ -84,7 +84,7 @@ test('what is no key, and what is in the way of another one, is refused with a s
   expect((await guest.request('POST', '/settings/keyboard', { form: { reset: 'true' } })).status).toBe(403);
 });
 
-test('a key may be one thing in queues and another elsewhere, and no two things in either', async () => {
+test('a key may have one action in queues and another elsewhere, but not two in either', async () => {
   const mia = forum.as.mia;
   expect(await keysOf(mia)).toMatchObject({ 'read-marks.next': 'n', 'moderation.note': 'n' });
   expect((await mia.submit('/settings/keyboard', { 'keys[moderation.note]': 'x' })).status).toBe(303);
@@ -94,7 +94,7 @@ test('a key may be one thing in queues and another elsewhere, and no two things 
   expect((await mia.submit('/settings/keyboard', { reset: 'true' })).status).toBe(303);
 });
 
-test('two may change places, and a cookie that somebody made up does no harm', async () => {
+test('two shortcuts may be swapped, and a forged cookie is harmless', async () => {
   const guest = forum.app.client();
   const swapped = { 'keys[web.next]': 'k', 'keys[web.previous]': 'j' };
   expect((await guest.submit('/settings/keyboard', swapped)).status).toBe(303);
@@ -107,7 +107,7 @@ test('two may change places, and a cookie that somebody made up does no harm', a
   expect(everywhere!.shortcuts.find(({ id }) => id === 'search.field')!.keys).toBe('q');
 });
 
-test('pages are the same with keys of one’s own: they are not part of them', async () => {
+test('custom shortcuts do not change pages, so that these can be shared', async () => {
   const guest = forum.app.client();
   await guest.submit('/settings/keyboard', { 'keys[web.next]': 'z' });
   await guest.get('/settings/keyboard');

@@ -9,7 +9,7 @@ const GERMAN = { 'Accept-Language': 'de-AT,de;q=0.9,en;q=0.5' };
 const languageOf = (text: string): string | undefined => /<html lang="([^"]*)"/.exec(text)?.[1];
 const titleOf = (text: string): string | undefined => /<title>([^<]*)/.exec(text)?.[1];
 
-/** The page that an answer leads to. */
+/** The page that a response redirects to. */
 async function follow(client: Client, { headers, text }: Answer): Promise<string> {
   const location = headers.get('location');
   if (location === null) return text;
@@ -18,11 +18,11 @@ async function follow(client: Client, { headers, text }: Answer): Promise<string
 }
 
 describe('a guest', () => {
-  test('reads pages as the browser asks, what plugins put into them as well, whoever had them before', async () => {
+  test('gets pages in the browser’s language, including parts of plugins, cached or not', async () => {
     for (const how of ['made', 'kept']) {
       const german = expectStatus(await forum.guest.get('/', GERMAN), 200).text;
       expect([languageOf(german), titleOf(german)], how).toEqual(['de', 'Diskussionen · Test forum']);
-      // The field is a slot's, the row of links a template's.
+      // The field comes from a slot, the links from a template.
       expect(german).toContain('placeholder="Das Forum durchsuchen"');
       expect(german).not.toMatch(/>(Search|Discussions|Categories|Log in|Sign up)</);
       const english = expectStatus(await forum.guest.get('/'), 200).text;
@@ -30,7 +30,7 @@ describe('a guest', () => {
     }
   });
 
-  test('chooses another language than the browser asks for, and takes it back', async () => {
+  test('can choose another language than the browser’s, and undo it', async () => {
     const guest = forum.app.client();
     const shown = async (): Promise<string | undefined> => languageOf((await guest.get('/')).text);
     await guest.submit('/appearance', { language: 'de' });
@@ -44,7 +44,7 @@ describe('a guest', () => {
   });
 
   test.each(['tlh', 'de; path=/x', '../de'])(
-    'who chooses what is not offered, "%s", has what the browser asks for',
+    'who chooses an unavailable language, "%s", gets the browser’s',
     async (language) => {
       const guest = forum.app.client();
       expect((await guest.submit('/appearance', { language })).status).toBe(303);
@@ -55,7 +55,7 @@ describe('a guest', () => {
 });
 
 describe('a member', () => {
-  test('reads notices, titles with names in them and menus in the language that they chose', async () => {
+  test('reads notices, titles with names, and menus in the chosen language', async () => {
     const { ada } = forum.as;
     const { number, id } = await forum.start('ada', 'Title: “quoted”');
     await ada.submit('/appearance', { language: 'de' });
@@ -71,7 +71,7 @@ describe('a member', () => {
     expect((await ada.get('/settings/security')).text).toMatch(/aria-current="page">Security</);
   });
 
-  test('is told what is wrong with a form in that language', async () => {
+  test('gets form errors in that language', async () => {
     const guest = forum.app.client();
     await guest.submit('/appearance', { language: 'de' });
     const refused = await guest.submit('/register', { username: 'x', email: 'x', password: 'short' });
@@ -81,7 +81,7 @@ describe('a member', () => {
   });
 });
 
-test('the API and mails keep to the language of the site, whoever asks first', async () => {
+test('the API and mails use the site’s language, whatever the request’s', async () => {
   await forum.start('ada', 'Listed in one language');
   const german = expectStatus(await forum.guest.get('/api/discussions?limit=3', GERMAN), 200).body.html;
   const english = expectStatus(await forum.guest.get('/api/discussions?limit=3'), 200).body.html;
@@ -89,7 +89,7 @@ test('the API and mails keep to the language of the site, whoever asks first', a
   expect(german).toContain('replies');
 });
 
-test('what the API refuses is said to a page in its reader’s language, and to programs in English', async () => {
+test('API errors are in the reader’s language for a page, and in English for API clients', async () => {
   const ask = async (headers: Readonly<Record<string, string>>) =>
     (await forum.guest.get('/api/posts/none', { ...GERMAN, ...headers })).body as { error: string; code: string };
   const [page, program] = [await ask({ 'Sec-Fetch-Site': 'same-origin' }), await ask({})];
@@ -98,7 +98,7 @@ test('what the API refuses is said to a page in its reader’s language, and to 
   expect(page.error).toBe('Nicht gefunden');
 });
 
-test('what plugins put into a list that is kept for all is in the language of the site, too', async () => {
+test('parts of plugins in a shared list are in the site’s language too', async () => {
   const { ada, bob, root } = forum.as;
   const { id, name } = expectStatus(await forum.guest.get('/api/categories/help'), 200).body.category;
   await root.csrf('/admin/categories');
@@ -118,16 +118,16 @@ test('what plugins put into a list that is kept for all is in the language of th
   expect(expectStatus(await forum.guest.get('/', GERMAN), 200).text).toContain('Gelöst</span>');
 });
 
-/** Words that no German page has, however it is written; what people wrote and called things here has none of them. */
+/** Words that occur on no German page; content and names in these tests contain none of them. */
 const ENGLISH =
   /\b(?:the|and|of|to|you|your|is|are|for|this|that|with|not|by|from|who|what|all|more|post|posts|discussions?|reply|replies|settings|save|delete|edit|show|members?|moderators?|everyone|nobody|unknown|something|account|group|cannot|never|off|like|love|wait|waiting|running|search|log in|sign up)\b/i;
-/** Of the categories that a forum begins with, and of time zones, which are their own. */
+/** Names of the default categories and of time zones, which are not translated. */
 const OWN =
-  /Announcements|General|Help|News from the team\.|Talk about anything\.|Ask questions and get answers\.|Only moderators and admins see this\.|Port of Spain|Isle of Man/g;
-/** Kinds of reactions have names that can be changed; what runs in plugins, and what machines are told of, has names of its own. */
+  /Announcements|General|Help|News from the people who run this place\.|Talk about whatever brings you here\.|Ask, and be answered\.|Only moderators and admins see this\.|Port of Spain|Isle of Man/g;
+/** Kinds of reactions have editable names; plugins, webhooks, jobs and audit actions have English names. */
 const NAMED_IN_ENGLISH = /^\/admin\/(?:plugins|webhooks|audit|jobs|reactions)/;
 
-/** What people see and hear of a page. */
+/** The visible and accessible texts of a page. */
 function wordsOf(html: string): readonly string[] {
   const page = html.replaceAll(/<(script|style|code)\b.*?<\/\1>/gs, '').replaceAll(OWN, '');
   const said = [...page.matchAll(/\s(?:aria-label|title|placeholder|alt|label)="([^"]*)"/g)].map(([, text]) => text!);
@@ -136,7 +136,7 @@ function wordsOf(html: string): readonly string[] {
     .filter((text) => text !== '' && !text.startsWith('/'));
 }
 
-describe('no page has English words', () => {
+describe('German pages contain no English words', () => {
   const english = async (client: Client, paths: readonly string[]): Promise<readonly string[]> => {
     const found = new Set<string>();
     for (const path of paths) {
@@ -173,7 +173,7 @@ describe('no page has English words', () => {
     expect(await english(guest, [...pathsFor((can) => can === 'public'), ...there, ...missing])).toEqual([]);
   });
 
-  test('for an administrator, who sees them all', async () => {
+  test('for an administrator, who sees all pages', async () => {
     const { root } = forum.as;
     await root.submit('/appearance', { language: 'de' });
     const { number, postId } = await forum.start('ada', 'Fallen');
@@ -199,8 +199,8 @@ describe('no page has English words', () => {
   });
 });
 
-describe('what the forum named by itself', () => {
-  test('has a name in its reader’s language, until somebody gives it one', async () => {
+describe('default names', () => {
+  test('are in the reader’s language until they are changed', async () => {
     const { ada, root } = forum.as;
     const { postId } = await forum.start('ada', 'Wanted and sad');
     for (const reaction of ['like', 'sad'])
@@ -217,7 +217,7 @@ describe('what the forum named by itself', () => {
     expect((await ada.get('/u/mia')).text).toContain('<span class="badge">Moderator</span>');
   });
 
-  test('stands for the title of a notification that has none; the API calls it as the site does', async () => {
+  test('replace a missing notification title; the API uses the site’s language', async () => {
     const { bob } = forum.as;
     const about = { type: 'moderation_member', userId: forum.ids.bob, url: '/settings/standing' };
     await forum.app.app.service(Notifications).notify([{ ...about, key: 'untitled' }]);
@@ -229,13 +229,13 @@ describe('what the forum named by itself', () => {
     expect((await bob.get('/notifications')).text).toContain('<strong>your account</strong>');
   });
 
-  test('heads suggestions of the search by what the page brings along', async () => {
+  test('of suggestion groups are embedded in the page', async () => {
     const headings = (text: string): string | undefined => /data-headings="([^"]*)"/.exec(text)?.[1];
     expect(headings((await forum.guest.get('/', GERMAN)).text)).toContain('&quot;Members&quot;:&quot;Mitglieder&quot;');
     expect(headings((await forum.guest.get('/')).text)).toBeUndefined();
   });
 
-  test('is on the button that sends again what waited for a confirmation', async () => {
+  test('appear on the button that repeats a request after a confirmation', async () => {
     const { root } = forum.as;
     await root.submit('/appearance', { language: 'de' });
     await root.submit('/login/confirm/end', {});

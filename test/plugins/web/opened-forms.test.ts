@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { expectStatus, useForum } from '../discussions/forum.ts';
 import { formFields, formPairs } from './form-fields.ts';
 
-/** What one administrator has in an open form while a program of another one changes something else. */
+/** One administrator has a form open while an API client of another one changes something else. */
 const forum = useForum({ 'site.description': 'Before' });
 
 const send = async (path: string, body: object): Promise<any> => {
@@ -18,7 +18,7 @@ const read = async (path: string, list: string, matches: object): Promise<any> =
   ].find((one: any) => Object.entries(matches).every(([name, value]) => one[name] === value));
 
 interface Kind {
-  /** Creates a record; resolves to what tells it from others. */
+  /** Creates a record; resolves to the field that identifies it. */
   readonly create: () => Promise<Record<string, string>>;
   readonly page: (key: string) => string;
   readonly list: readonly [path: string, name: string];
@@ -79,7 +79,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
 };
 
-describe('what nobody touches in an open form stays as it was made meanwhile:', () => {
+describe('untouched fields of an open form keep concurrent changes of', () => {
   test.each(Object.entries(KINDS))('%s', async (_name, { create, page, list, save, others, mine, both }) => {
     const key = await create();
     const fields = await open(page(Object.values(key)[0]!), save);
@@ -99,7 +99,7 @@ describe('what nobody touches in an open form stays as it was made meanwhile:', 
   });
 });
 
-test('a form that is refused still knows what it began with', async () => {
+test('a refused form still knows its initial values', async () => {
   const { tag } = await send('/admin/tags/save', { name: 'genoa', hue: 15 });
   const fields = await open(`/admin/tags?id=${tag.id}`, '/admin/tags/save');
   await send('/admin/tags/save', { id: tag.id, name: 'genoa', hue: 30 });
@@ -110,7 +110,7 @@ test('a form that is refused still knows what it began with', async () => {
   expect(await read('/admin/tags?limit=100', 'tags', { id: tag.id })).toMatchObject({ name: 'spinnaker', hue: 30 });
 });
 
-test('what a form says of its beginning that is no such thing counts for nothing', async () => {
+test('invalid initial values in a form are ignored', async () => {
   const { tag } = await send('/admin/tags/save', { name: 'lateen', hue: 15 });
   for (const text of ['', 'null', '[]', '"name"', '{', '{"__proto__":{"name":"lugsail"}}']) {
     const form = { id: tag.id, name: 'lugsail', _opened: text };
@@ -120,8 +120,8 @@ test('what a form says of its beginning that is no such thing counts for nothing
   }
 });
 
-describe('a form that is sent as it was opened changes nothing, however its values came there:', () => {
-  /** As browsers send it: each field that has a value, in order, and two characters at the end of a line. */
+describe('a form submitted as it was opened does not change', () => {
+  /** As browsers send it: every field with a value, in order, with CRLF line endings. */
   const sendAsOpened = async (page: string, action: string): Promise<void> => {
     const pairs = formPairs(expectStatus(await forum.as.root.get(page), 200).text, action);
     const form = new URLSearchParams();
@@ -138,7 +138,7 @@ describe('a form that is sent as it was opened changes nothing, however its valu
     expect(await read(...list, key)).toEqual(before);
   };
 
-  test('a category with lines and the most characters, behind all others, which asks for answers', async () => {
+  test('a category with line breaks and the maximum length, at the end of the list, that asks for answers', async () => {
     const list = ['/api/categories?limit=100', 'categories'] as const;
     await send('/admin/categories/save', { name: 'Last', position: 10_000 });
     const { category } = await send('/admin/categories/save', {
@@ -151,7 +151,7 @@ describe('a form that is sent as it was opened changes nothing, however its valu
     await same(`/admin/categories?id=${category.id}`, '/admin/categories/save', list, { id: category.id });
   });
 
-  test('a kind of reaction that can be given, behind all others', async () => {
+  test('an enabled kind of reaction at the end of the list', async () => {
     await send('/admin/reactions/save', { slug: 'crab', emoji: '🦀', label: 'Crab', position: 10_000 });
     const { reaction } = await send('/admin/reactions/save', { slug: 'squid', emoji: '🦑', label: 'Squid\nor so' });
     expect(reaction).toMatchObject({ label: 'Squid or so', position: 10_000, enabled: true });
@@ -159,7 +159,7 @@ describe('a form that is sent as it was opened changes nothing, however its valu
     await same('/admin/reactions?slug=squid', '/admin/reactions/save', list, { slug: 'squid' });
   });
 
-  test('settings with lines, lists of numbers, and choices in an order of their own', async () => {
+  test('settings with line breaks, lists of numbers, and choices in their own order', async () => {
     const values = {
       'site.name': 'The\nSlipway',
       'site.description': 'One\r\ntwo\n',
@@ -180,7 +180,7 @@ describe('a form that is sent as it was opened changes nothing, however its valu
     expect((await all()).body.settings).toEqual(before);
   });
 
-  test('what a member chose for themselves', async () => {
+  test('a member’s own choices', async () => {
     for (const [path, choices] of [
       ['/settings/privacy', { hide_presence: 'true', hide_last_seen: 'true' }],
       ['/settings/messages', { open: 'true' }],

@@ -9,7 +9,7 @@ const GERMAN = { 'Accept-Language': 'de' };
 const languageOf = (text: string): string | undefined => /<html lang="([^"]*)"/.exec(text)?.[1];
 const choose = (name: Name, language: string, timezone: string) =>
   forum.as[name].submit('/settings/language', { language, timezone });
-/** What a page says of the moment in which the first post was written, beside how long ago that was. */
+/** The exact time of the first post on a page, next to its relative time. */
 const titleOf = async (name: Name, path: string): Promise<string | undefined> =>
   /<time [^>]*title="([^"]*)"/.exec((await forum.as[name].get(path)).text)?.[1];
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 
 describe('a language', () => {
-  test('that a member chose is that of their pages, on whatever device they log in', async () => {
+  test('that a member chose is used on their pages, on any device', async () => {
     const page = (await forum.as.ada.get('/settings/language')).text;
     expect(page).toContain('<option value="de">Deutsch</option>');
     expect((await choose('ada', 'de', '')).headers.get('location')).toBe('/settings/language');
@@ -33,14 +33,14 @@ describe('a language', () => {
     expect((await forum.as.ada.get('/settings/language')).text).toContain('<option value="de" selected>');
   });
 
-  test('that is not chosen any more is that which the browser asks for', async () => {
+  test('that is no longer chosen falls back to the browser’s', async () => {
     await forum.as.ada.submit('/appearance', { language: 'en' });
     await choose('ada', '', '');
     expect(languageOf((await forum.as.ada.get('/', GERMAN)).text)).toBe('de');
     expect(languageOf((await forum.as.ada.get('/')).text)).toBe('en');
   });
 
-  test('has to be one that the site has', async () => {
+  test('must be available on the site', async () => {
     const refused = await choose('ada', 'tlh', 'Europe/Berlin');
     expect([refused.status, refused.text.includes('is not a language of this site')]).toEqual([400, true]);
     expect(refused.text).toContain('<option value="Europe/Berlin" selected>');
@@ -49,7 +49,7 @@ describe('a language', () => {
   });
 });
 
-describe('who signs up', () => {
+describe('a new member', () => {
   const signUp = async (name: string, language: string) => {
     const client = forum.app.client({ 'accept-language': language });
     const form = (await client.get('/register')).text;
@@ -65,20 +65,20 @@ describe('who signs up', () => {
     return [field, account?.language ?? null];
   };
 
-  test('in another language than the site’s keeps it', async () => {
+  test('who signs up in another language than the site’s keeps it', async () => {
     expect(await signUp('greta', 'de')).toEqual(['de', 'de']);
     expect(await signUp('emma', 'en')).toEqual([undefined, null]);
     expect(await signUp('tomas', 'cs')).toEqual([undefined, null]);
   });
 
-  test('in the site’s language follows the site, also where that is no longer English', async () => {
+  test('who signs up in the site’s language follows the site, even if that is not English', async () => {
     await forum.app.app.settings.set({ 'site.locale': 'de' });
     expect(await signUp('hans', 'de')).toEqual([undefined, null]);
     expect(await signUp('ellen', 'en')).toEqual(['en', 'en']);
     await forum.app.app.settings.set({ 'site.locale': 'en' });
   });
 
-  test('in none that the site does not have', async () => {
+  test('cannot sign up in an unavailable language', async () => {
     const client = forum.app.client();
     const form = { username: 'worf', email: 'worf@forum.test', password: PASSWORD, language: 'tlh' };
     expect((await client.submit('/register', form)).status).toBe(400);
@@ -87,7 +87,7 @@ describe('who signs up', () => {
 });
 
 describe('a time zone', () => {
-  test('is that of the times on a member’s pages, which others read in theirs', async () => {
+  test('is used for the times on a member’s pages, but not for others', async () => {
     expect(await titleOf('bob', path)).toMatch(/January 15, 2026 at 12:\d\d PM GMT\+0/);
     await choose('bob', '', 'Asia/Tokyo');
     expect(await titleOf('bob', path)).toMatch(/January 15, 2026 at 9:\d\d PM GMT\+9/);
@@ -96,13 +96,13 @@ describe('a time zone', () => {
     expect((await forum.as.mia.get(path)).text).not.toContain('data-zone');
   });
 
-  test('of the site, chosen by name, stays when its reader travels', async () => {
+  test('chosen by name stays when the reader travels, even if it is the site’s', async () => {
     await choose('mia', '', 'Europe/Lisbon');
     expect((await forum.as.mia.get(path)).text).toContain('data-zone="Europe/Lisbon"');
     await choose('mia', '', '');
   });
 
-  test('may be called by any of its names', async () => {
+  test('may be given by any of its names', async () => {
     for (const [name, known] of [
       ['Asia/Kolkata', Intl.DateTimeFormat('en', { timeZone: 'Asia/Kolkata' }).resolvedOptions().timeZone],
       ['europe/berlin', 'Europe/Berlin'],
@@ -114,7 +114,7 @@ describe('a time zone', () => {
     await choose('mia', '', '');
   });
 
-  test('is that in which a reminder is set', async () => {
+  test('is used for reminders', async () => {
     const { discussion_id: id } = expectStatus(
       await forum.as.bob.post('/api/discussions', { title: 'To keep', content: 'This', category_id: 'general' }),
       201,
@@ -127,7 +127,7 @@ describe('a time zone', () => {
   });
 });
 
-test('mails have both', async () => {
+test('mails use both', async () => {
   await choose('bob', 'de', 'Asia/Tokyo');
   const accounts = forum.app.app.service(Accounts);
   for (const name of ['bob', 'mia'] as const) await accounts.setPassword(forum.ids[name], 'Another-Voyage-43');
@@ -149,7 +149,7 @@ describe('the API', () => {
   const own = async (name: Name, id = forum.ids[name]) =>
     expectStatus(await forum.as[name].get(`/api/users/${id}`), 200).body.user;
 
-  test('shows and changes the caller’s own, and nobody else’s', async () => {
+  test('shows and changes the caller’s own language and time zone only', async () => {
     const change = (body: object) => forum.as.root.put(`/api/users/${forum.ids.root}`, body);
     expect(await own('root')).toMatchObject({ language: null, timezone: null });
     expect((await change({ language: 'de', timezone: 'America/Lima' })).body.user).toMatchObject({

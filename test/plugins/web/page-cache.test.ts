@@ -13,7 +13,7 @@ interface Raw {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
 }
-/** Below fetch, which would unpack and add to what is sent. */
+/** Bypasses fetch, which would decompress responses and add headers. */
 const raw = (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Raw> =>
   new Promise((resolve, reject) => {
     const sent = request(app.url + path, { method, headers }, (res) => {
@@ -25,7 +25,7 @@ const raw = (path: string, headers: Record<string, string> = {}, method = 'GET')
     sent.on('error', reject).end();
   });
 const plain = (text: string): string => text.replaceAll(/nonce="[^"]+"/g, 'nonce=""');
-/** How often the home page's slots were rendered: not at all where an answer came from stored bytes. */
+/** How often the home page's slots were rendered: not at all for cached responses. */
 const renderings = (): number => app.log.batches.length;
 
 beforeEach(async () => {
@@ -34,8 +34,8 @@ beforeEach(async () => {
   app.log.batches.length = 0;
 });
 
-describe('a guest’s page that was kept', () => {
-  it('is the same page, with a nonce of its own', async () => {
+describe('a guest’s cached page', () => {
+  it('equals the original, with a fresh nonce', async () => {
     await app.app.cache.purge('gallery');
     const [made, kept] = [await raw('/', { cookie }), await raw('/', { cookie })];
     expect(renderings()).toBe(1);
@@ -47,7 +47,7 @@ describe('a guest’s page that was kept', () => {
     expect(kept.body.toString().split(`nonce="${nonce}"`)).toHaveLength(4);
   });
 
-  it('carries each visitor’s own forgery token, and gives a newcomer one', async () => {
+  it('contains each visitor’s own CSRF token, and sets one for a new visitor', async () => {
     const [known, other, fresh] = [
       await raw('/', { cookie }),
       await raw('/', { cookie: 'visitor=xyz' }),
@@ -60,7 +60,7 @@ describe('a guest’s page that was kept', () => {
     expect(fresh.headers['set-cookie']).toEqual([expect.stringContaining('visitor=fresh')]);
   });
 
-  it('is sent compressed to who can read that, and reads the same', async () => {
+  it('is sent compressed if accepted, with the same content', async () => {
     const [open, zipped] = [await raw('/', { cookie }), await raw('/', { cookie, 'accept-encoding': 'gzip, br' })];
     expect(zipped.headers['content-encoding']).toBe('gzip');
     expect(Number(zipped.headers['content-length'])).toBe(zipped.body.length);
@@ -68,27 +68,27 @@ describe('a guest’s page that was kept', () => {
     expect(renderings()).toBe(0);
   });
 
-  it('need not be sent again to who has it', async () => {
+  it('supports conditional requests', async () => {
     const { headers } = await raw('/', { cookie });
     const again = await raw('/', { cookie, 'if-none-match': String(headers['etag']) });
     expect([again.status, again.body.length, again.headers['content-security-policy']]).toEqual([304, 0, undefined]);
     expect((await raw('/', { cookie: 'visitor=other', 'if-none-match': String(headers['etag']) })).status).toBe(200);
   });
 
-  it('is counted as seen', async () => {
+  it('is counted as a page view', async () => {
     app.log.seen.length = 0;
     await raw('/', { cookie });
     expect(app.log.seen).toEqual(['/']);
     expect(renderings()).toBe(0);
   });
 
-  it('is made anew as soon as one of its tags is purged', async () => {
+  it('is rebuilt as soon as one of its tags is purged', async () => {
     await app.app.cache.purge('gallery');
     await raw('/', { cookie });
     expect(renderings()).toBe(1);
   });
 
-  it('is made anew when the site’s name changes', async () => {
+  it('is rebuilt when the site’s name changes', async () => {
     await app.app.settings.set({ 'site.name': 'Harbour' });
     expect((await raw('/', { cookie })).body.toString()).toContain('<title>Test forum · Harbour</title>');
     await app.app.settings.set({ 'site.name': 'Test forum' });
@@ -99,13 +99,13 @@ describe('a guest’s page that was kept', () => {
     expect((await raw('/', { cookie })).body.toString()).not.toContain('mira.k');
   });
 
-  it('of a member is there from the second time on', async () => {
+  it('exists for a member from the second request on', async () => {
     app.log.batches.length = 0;
     for (let time = 0; time < 3; time++) await raw('/?sort=2', member);
     expect(renderings()).toBe(2);
   });
 
-  it('has a copy for each look, and none for made-up addresses', async () => {
+  it('exists per appearance, and not for unknown parameters', async () => {
     expect((await raw('/', { cookie: `${cookie}; appearance=dark...` })).body.toString()).toContain(
       'data-scheme="dark"',
     );
@@ -119,7 +119,7 @@ describe('a guest’s page that was kept', () => {
     expect(renderings()).toBe(3);
   });
 
-  it('answers HEAD as GET, without the body', async () => {
+  it('answers HEAD like GET, without the body', async () => {
     const [got, head] = [await raw('/', { cookie }), await raw('/', { cookie }, 'HEAD')];
     expect([head.status, head.body.length, head.headers['etag']]).toEqual([200, 0, got.headers['etag']]);
   });

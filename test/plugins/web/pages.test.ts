@@ -13,7 +13,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const nonceOf = (policy: string | null): string => /'nonce-([^']+)'/.exec(policy ?? '')?.[1] ?? '';
 
 describe('every page', () => {
-  it('says in its head what it is', async () => {
+  it('has its metadata in its head', async () => {
     const { text, status, headers } = await guest.get('/');
     expect(status).toBe(200);
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -30,7 +30,7 @@ describe('every page', () => {
     expect(text.match(/<h1/g)).toHaveLength(1);
   });
 
-  it('is protected by the same headers, with a nonce of its own', async () => {
+  it('has the same security headers, with its own nonce', async () => {
     const [first, second] = [await guest.get('/d'), await guest.get('/d')];
     const policy = first.headers.get('content-security-policy') ?? '';
     expect(policy).toMatch(/^default-src 'none';script-src 'nonce-[\w+/]{22}==' 'strict-dynamic';style-src 'self';/);
@@ -56,13 +56,13 @@ describe('every page', () => {
     expect(first.text).toContain(`nonce="${nonceOf(policy)}"`);
   });
 
-  it('keeps data in its data block', async () => {
+  it('cannot break out of its data block', async () => {
     const { text } = await guest.get('/d');
     expect(text).toContain('<script type="application/ld+json">');
     expect(text).not.toContain('</script><b>');
   });
 
-  it('has what plugins add, asked once for all places', async () => {
+  it('has what plugins add, requested once for all places', async () => {
     app.log.batches.length = 0;
     const { text } = await guest.get('/?sort=x');
     expect(app.log.batches).toEqual([8]);
@@ -81,7 +81,7 @@ describe('every page', () => {
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
   });
 
-  it('shows members who they are, and guests the way in', async () => {
+  it('shows members their account, and guests the login link', async () => {
     const { text } = await app.client(member).get('/d');
     expect(text).toContain('Account of mira.k');
     expect(text).toContain('action="/logout"');
@@ -90,7 +90,7 @@ describe('every page', () => {
 });
 
 describe('a form', () => {
-  it('is taken with its token, and says so on the next page only', async () => {
+  it('is accepted with its token, and confirmed on the next page only', async () => {
     const client = app.client();
     await client.get('/pieces');
     const sent = await client.submit('/pieces', { title: 'Boats & ropes' });
@@ -99,7 +99,7 @@ describe('a form', () => {
     expect((await client.get('/pieces')).text).not.toContain('Saved Boats');
   });
 
-  it('keeps what was typed when its token is too old', async () => {
+  it('preserves its values when its token has expired', async () => {
     const client = app.client();
     await client.get('/pieces');
     const { status, text } = await client.submit('/pieces', { _csrf: 'old', title: 'Typed for an hour' });
@@ -108,7 +108,7 @@ describe('a form', () => {
     expect(text).toContain('Nothing is lost');
   });
 
-  it('keeps what was typed when it is refused, and names the fields', async () => {
+  it('preserves its values when refused, and names the fields', async () => {
     const client = app.client();
     await client.get('/pieces');
     const { status, text } = await client.submit('/pieces', { title: 'ab' });
@@ -117,7 +117,7 @@ describe('a form', () => {
     expect(text).toContain('value="ab"');
   });
 
-  it('answers programs with JSON, whichever way it was sent', async () => {
+  it('responds with JSON to API clients, whatever the format of the request', async () => {
     const client = app.client({ accept: 'application/json' });
     await client.csrf('/pieces');
     expect((await client.post('/pieces', { title: 'Hello', list: [{ name: 'a' }] })).body).toEqual({
@@ -135,7 +135,7 @@ describe('a form', () => {
     });
   });
 
-  it('refuses what is too large, of another kind or broken', async () => {
+  it('refuses a body that is too large, of another type or malformed', async () => {
     const client = app.client({ accept: 'application/json' });
     const token = await client.csrf('/pieces');
     const headers = (type: string) => ({
@@ -152,8 +152,8 @@ describe('a form', () => {
   });
 });
 
-describe('what only members may open', () => {
-  it('sends guests to log in and back', async () => {
+describe('a members-only page', () => {
+  it('sends guests to log in, and back', async () => {
     const { status, headers } = await guest.get('/settings?tab=1');
     expect([status, headers.get('location')]).toEqual([303, '/login?return_to=%2Fsettings%3Ftab%3D1']);
     expect((await guest.get('/settings', { accept: 'application/json' })).body).toMatchObject({
@@ -162,22 +162,22 @@ describe('what only members may open', () => {
     });
     expect((await app.client(member).get('/settings')).status).toBe(200);
   });
-  it('keeps the text of whose session ended', async () => {
+  it('preserves the text if the session has ended', async () => {
     const ended = app.client({ cookie: 'session=ended' });
     const { status, text } = await ended.submit('/members/ann%20b', { _csrf: 'x', text: 'A long letter' });
     expect(status).toBe(401);
     expect(text).toContain('A long letter');
     expect(text).toContain('You are no longer logged in');
   });
-  it('sends guests who lack the permission to log in and back', async () => {
+  it('sends guests without permission to log in, and back', async () => {
     const { status, headers } = await guest.get('/closed');
     expect([status, headers.get('location')]).toEqual([303, '/login?return_to=%2Fclosed']);
     expect((await app.client(member).get('/closed')).status).toBe(200);
   });
 });
 
-describe('when something is wrong', () => {
-  it('a missing page is shown in the theme, and as an envelope to programs', async () => {
+describe('errors', () => {
+  it('a missing page is shown in the theme, and as an envelope to API clients', async () => {
     const { status, text } = await guest.get('/nowhere/"><script>');
     expect(status).toBe(404);
     expect(text).toContain('Page not found');
@@ -188,7 +188,7 @@ describe('when something is wrong', () => {
       request_id: expect.any(String),
     });
   });
-  it('what the API would answer is an envelope to all while its plugin is off', async () => {
+  it('paths of the API respond with an envelope while its plugin is disabled', async () => {
     for (const accept of ['*/*', 'text/html']) {
       const { status, body } = await guest.get('/api/version', { accept });
       expect([status, body]).toEqual([404, expect.objectContaining({ success: false, code: 'not_found' })]);
@@ -196,21 +196,21 @@ describe('when something is wrong', () => {
     expect((await guest.get('/apiary', { accept: 'text/html' })).headers.get('content-type')).toMatch(/^text\/html/);
   });
 
-  it('a fault of ours tells nothing of the inside, and is logged', async () => {
+  it('an internal error reveals no details, and is logged', async () => {
     const { status, text } = await guest.get('/broken');
     expect(status).toBe(500);
     expect(text).not.toContain('secret detail');
     expect(app.lines.some(({ message }) => message === 'a request failed')).toBe(true);
   });
-  it('who is too quick learns how long to wait', async () => {
+  it('a rate-limited client is shown how long to wait', async () => {
     const { status, text, headers } = await guest.get('/slow-down');
     expect([status, headers.get('retry-after')]).toEqual([429, '30']);
     expect(text).toContain('Please try again in 30 seconds.');
   });
 });
 
-describe('the colours', () => {
-  it('are chosen without script, and only from what there is', async () => {
+describe('the colour scheme', () => {
+  it('is chosen without JavaScript, and only from valid values', async () => {
     const client = app.client();
     await client.get('/d');
     expect((await client.submit('/appearance', { scheme: 'dark', return_to: '/d' })).headers.get('location')).toBe(
@@ -226,7 +226,7 @@ describe('the colours', () => {
   });
 });
 
-it('a theme that cannot be used leaves the default one', async () => {
+it('an unusable theme falls back to the default one', async () => {
   await using other = await startGallery({ settings: { 'site.theme': 'harbour' } });
   expect((await other.client().get('/d')).status).toBe(200);
   expect(other.lines.some(({ message }) => message.startsWith('the theme cannot be used'))).toBe(true);

@@ -14,7 +14,7 @@ const PAGES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '/admin/reactions/save': {},
 };
 
-test('a form of staff that is refused shows nobody else the page it stands on', async () => {
+test('a refused staff form does not reveal its page to others', async () => {
   for (const [path, form] of Object.entries(PAGES)) {
     for (const name of ['bob', 'mia', 'bad'] satisfies Name[]) {
       const answer = await forum.as[name].submit(path, { ...form, id: forum.ids.root });
@@ -33,13 +33,13 @@ test('a form of staff that is refused shows nobody else the page it stands on', 
   }
 });
 
-test('a form of staff without its token comes back to staff alone', async () => {
+test('a staff form without its CSRF token is returned only to staff', async () => {
   const asked = (name: Name) => forum.as[name].submit('/admin/users/save', { _csrf: 'wrong', id: forum.ids.root });
   expect((await asked('root')).text).toContain('root@forum.test');
   expect((await asked('bob')).text).not.toContain('root@forum.test');
 });
 
-test('moderators’ notes on a report are not for who made it, who knows its id', async () => {
+test('moderators’ notes on a report are not shown to the reporter, who knows its id', async () => {
   const { postId } = await forum.start('ada', 'Storm');
   const { id } = (await forum.as.bob.post('/api/reports', { post_id: postId, reason: 'abuse' })).body.report;
   await forum.as.mia.submit(`/mod/reports/${id}/notes`, { content: 'Between us' });
@@ -50,7 +50,7 @@ test('moderators’ notes on a report are not for who made it, who knows its id'
   }
 });
 
-test('who was logged in a moment ago gets back what they typed', async () => {
+test('a member whose session has just ended gets back what they typed', async () => {
   const account = await forum.app.app
     .service(Accounts)
     .create({ username: 'late', email: 'late@forum.test', password: 'Plain-Sailing-42' });
@@ -64,14 +64,14 @@ test('who was logged in a moment ago gets back what they typed', async () => {
   });
   expect(answer.status).toBe(401);
   expect(answer.text).toContain('All that I wrote');
-  // Beside it is a way to log in that leaves the page as it is.
+  // Next to it is a login form that leaves the page as it is.
   const login = /<form[^>]*action="\/login"[^]*?<\/form>/;
   expect(login.exec(answer.text)?.[0]).toMatch(/name="return_to"[^]*name="password"[^]*formtarget="_blank"/);
   expect((await forum.as.bob.submit('/new', { title: '' })).text).not.toMatch(login);
   expect((await forum.guest.get('/')).text).not.toMatch(login);
 });
 
-test('a button that was pressed on too old a page says so, and leads back there', async () => {
+test('a button pressed on an outdated page says so, and links back', async () => {
   const pressed = (referer: string) =>
     forum.as.bob.request('POST', '/notifications/read', { form: { _csrf: 'wrong' }, headers: { referer } });
   const answer = await pressed('http://forum.test/notifications');
@@ -80,7 +80,7 @@ test('a button that was pressed on too old a page says so, and leads back there'
   expect((await pressed('http://forum.test//evil.example/')).text).not.toContain('evil.example');
 });
 
-test('colours chosen on a page that answered a form lead back to the page of that form', async () => {
+test('a colour scheme chosen on a refused form leads back to the page of that form', async () => {
   const answer = await forum.as.bob.request('POST', '/settings/profile', {
     form: { _csrf: 'wrong', bio: 'x' },
     headers: { referer: 'http://forum.test/settings' },
@@ -88,7 +88,7 @@ test('colours chosen on a page that answered a form lead back to the page of tha
   expect(answer.text).toMatch(/action="\/appearance"[^]*name="return_to" value="\/settings"/);
 });
 
-test('what a moderator chose for a pin and typed for a lock comes back when it is refused', async () => {
+test('a moderator’s choices for a pin and text for a lock are preserved when refused', async () => {
   const { number } = await forum.start('ada', 'Which rope');
   const path = `/d/${number}/moderate`;
   const asked = (form: object) => forum.as.mia.submit(path, { ...form });
@@ -103,9 +103,9 @@ test('what a moderator chose for a pin and typed for a lock comes back when it i
   expect((await asked({ action: 'sink' })).status).toBe(400);
 });
 
-/** Fields that nobody types: they say what a button is for. */
+/** Fields that no one types: they say what a button does. */
 const BUTTONS = /^(id|.*_id|key|listener|action|level|reaction|return_to|preview)$/;
-/** Buttons whose other fields are for programs, or are chosen by pressing them. */
+/** Buttons whose other fields are for API clients, or are chosen by pressing them. */
 const PRESSED = [
   '/read-marks',
   '/p/:id/bookmark',
@@ -118,7 +118,7 @@ const PRESSED = [
   '/auth/:provider',
 ];
 
-test('every form in which something is typed or chosen has a way to come back with it', () => {
+test('every form with typed or chosen values can be redisplayed', () => {
   const fieldsOf = ({ body }: RouteInfo): readonly string[] =>
     Object.keys((body as { properties?: object } | undefined)?.properties ?? {});
   const typed = (route: RouteInfo): boolean => fieldsOf(route).some((name) => !BUTTONS.test(name));
@@ -131,7 +131,7 @@ test('every form in which something is typed or chosen has a way to come back wi
   expect(lost.map(({ path }) => path).filter((path) => !PRESSED.includes(path))).toEqual([]);
 });
 
-test('choices of notifications come back as they were made', async () => {
+test('notification settings are preserved', async () => {
   const { status, text } = await forum.as.bob.submit('/settings/notifications', {
     _csrf: 'wrong',
     'channels[mention]': 'off',
@@ -146,7 +146,7 @@ test('choices of notifications come back as they were made', async () => {
   expect([stored.channels.mention, stored.digest]).not.toContain('off');
 });
 
-test('looks that were chosen come back, and why a moderator deletes', async () => {
+test('appearance choices and a moderator’s reason for a deletion are preserved', async () => {
   const looks = await forum.guest.submit('/appearance', { _csrf: 'wrong', scheme: 'dark', density: 'compact' });
   expect([looks.status, looks.headers.getSetCookie().some((line) => line.startsWith('appearance='))]).toEqual([
     403,
@@ -164,7 +164,7 @@ test('looks that were chosen come back, and why a moderator deletes', async () =
   expect((await forum.guest.get(`/d/${number}`)).status).not.toBe(404);
 });
 
-test('times between which deliveries are sent again come back', async () => {
+test('the period for redelivery is preserved', async () => {
   const { status, text } = await forum.as.root.submit('/admin/webhooks/redeliver', {
     _csrf: 'wrong',
     webhook_id: '',
@@ -178,7 +178,7 @@ test('times between which deliveries are sent again come back', async () => {
   ]);
 });
 
-test('what is wrong with a form names its fields and leads to them, and they say it, too', async () => {
+test('form errors name their fields and link to them, and are shown at the fields too', async () => {
   const { number, postId } = await forum.start('ada', 'Swell');
   await forum.as.bob.submit(`/d/${number}/reply`, { content: 'Some' });
   const long = 'x'.repeat(2_500);
@@ -216,7 +216,7 @@ test('what is wrong with a form names its fields and leads to them, and they say
 
 const asBrowser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 
-test('loading the address of a form again leads to the page that it belongs to', async () => {
+test('reloading the URL of a form redirects to its page', async () => {
   const { postId } = await forum.start('ada', 'Calm');
   const places: Readonly<Record<string, string>> = {
     '/settings/security/two-factor/confirm': '/settings/security/two-factor',
@@ -242,7 +242,7 @@ test('loading the address of a form again leads to the page that it belongs to',
   expect((await forum.as.bob.get('/')).text).toContain('Account of bob');
 });
 
-test('programs, other methods and the API are told which methods there are', async () => {
+test('API clients, other methods and the API get 405 with the allowed methods', async () => {
   const asked = [
     await forum.as.bob.get('/logout'),
     await forum.as.bob.get('/logout', { accept: 'application/json' }),

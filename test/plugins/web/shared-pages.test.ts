@@ -13,7 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), 'boats-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 let built: string[] = [];
 
-/** /boats is the same for all with the same rights; /boats/mine prints who reads it. */
+/** /boats is the same for everyone with the same rights; /boats/mine prints the viewer. */
 const boats = definePlugin({
   id: 'boats',
   needs: { web: Web },
@@ -40,14 +40,14 @@ const read = async (name: Name | 'guest', path: string): Promise<string> =>
 const nameIn = (text: string): string | undefined => /<p class="for">([^<]*)</.exec(text)?.[1];
 const menuOf = (text: string): string | undefined => /menu-head"><bdi>([^<]*)</.exec(text)?.[1];
 
-describe('a page that all with the same rights share', () => {
-  test('is built once for them, in the name of nobody, and each reads it in a frame and with slots of their own', async () => {
+describe('a page shared by viewers with the same rights', () => {
+  test('is built once for them without a name, with each viewer’s own frame and slots', async () => {
     mkdirSync(join(folder, 'views'));
     writeFileSync(join(folder, 'views/all.hbs'), '<p class="id">{{id}}</p>{{slot "home.banner"}}');
     writeFileSync(join(folder, 'views/mine.hbs'), '<p class="for">{{@viewer.username}}</p>');
     await install(forum.app, { ...boats, folder });
     built = [];
-    // Each twice: at an address that nobody asked for, and as what was kept of it.
+    // Each twice: at a new URL, and from the cache.
     for (const name of ['ada', 'bob', 'ada', 'bob'] as const) {
       const text = await read(name, `/boats?by=${name}`);
       expect([nameIn(text), menuOf(text)]).toEqual([name, name]);
@@ -62,11 +62,11 @@ describe('a page that all with the same rights share', () => {
     expect(built).toHaveLength(4);
   });
 
-  test('is rendered for each where a template prints who reads it', async () => {
+  test('is rendered for each viewer if a template prints the viewer', async () => {
     for (const name of ['ada', 'bob'] as const) expect(nameIn(await read(name, '/boats/mine'))).toBe(name);
   });
 
-  test('shows those whose rights are their own what they alone may do', async () => {
+  test('shows viewers with individual rights what only they may do', async () => {
     const { id, number } = await forum.start('ada', 'Shared');
     const path = `/d/${number}-shared`;
     expect(await read('bob', path)).toContain(`action="/d/${number}/reply"`);
@@ -75,7 +75,7 @@ describe('a page that all with the same rights share', () => {
       .suspend({ userId: forum.ids.bob, until: new Date(Date.now() + 60_000), reason: 'rest' });
     expect(await read('bob', `${path}?now`)).not.toContain(`action="/d/${number}/reply"`);
     await forum.app.app.service(Access).release(forum.ids.bob);
-    // The author has the tools of the discussion, others with the same rights have not.
+    // The author has the tools of the discussion, others with the same rights do not.
     expect(await read('ada', path)).toContain(`/d/${number}/edit`);
     expect(await read('bob', path)).not.toContain(`/d/${number}/edit`);
     expect(

@@ -5,7 +5,7 @@ import { definePlugin } from 'parley-forum';
 import { fill, html, slotFillings, type Slot } from 'parley-forum/plugins/web';
 import { install, useForum, type Name } from '../discussions/forum.ts';
 
-/** Where each slot is found: on which page, seen by whom, and with what of that page as its context. */
+/** Where each slot is found: on which page, by which viewer, and with which context. */
 const forum = useForum({ 'pro.enabled': true });
 let discussion: { readonly id: string; readonly number: number; readonly postId: string };
 let reportId: string;
@@ -21,7 +21,7 @@ function isSlot(value: unknown): value is Slot<any> {
   return typeof value === 'object' && value !== null && (value as { kind?: unknown }).kind === 'slot';
 }
 
-/** Says in each slot which one it is, and the id of what it was given. */
+/** Marks each slot with its id, and the id of its context. */
 const marks = definePlugin({
   id: 'marks',
   setup(_services, plugin) {
@@ -127,14 +127,14 @@ const FOUND: Readonly<Record<string, readonly [as: Name | 'guest', page: string 
     'report.actions': ['mia', onReport, ofReport],
     'queue.author': ['mia', '/mod/reports', ofAda],
   };
-/** Of a partial that themes and plugins put on their pages, and none of the program's own. */
+/** Slots of a partial that only themes and plugins use on their pages. */
 const IN_PARTIALS = ['user-card'];
 
-test('this says of every slot where it is', () => {
+test('the table locates every slot', () => {
   expect([...Object.keys(FOUND), ...IN_PARTIALS].toSorted()).toEqual(slots.map(({ id }) => id).toSorted());
 });
 
-test.each(Object.entries(FOUND))('%s is filled with what stands there', async (id, [as, page, of = () => '']) => {
+test.each(Object.entries(FOUND))('%s is filled with its context', async (id, [as, page, of = () => '']) => {
   const viewer = as === 'guest' ? forum.guest : forum.as[as];
   const { text } = await viewer.get(typeof page === 'string' ? page : page());
   expect(text).toContain(`<link data-slot="${id}" data-of="${of()}"`);

@@ -14,7 +14,7 @@ export interface Gallery extends TestForum {
 
 const SETTINGS = { 'site.name': 'Test forum', 'pages.part_deadline': 5_000 };
 
-/** The page surface with stand-ins for whoever knows visitors, and a plugin that shows every piece. */
+/** The page surface with stand-ins for accounts and access, and a plugin that shows every piece. */
 export async function startGallery(options: TestForumOptions = {}): Promise<Gallery> {
   const log: GalleryLog = { batches: [], seen: [] };
   const plugins = [

@@ -49,72 +49,74 @@ const refusal = (source: string) => () => render(source);
 describe('a template is refused, with file and line, when it', () => {
   it('prints without escaping', () =>
     expect(refusal('<p>\n{{{name}}}')).toThrow(/views\/page\.hbs:2: prints without escaping/));
-  it('prints without escaping by the other sign', () =>
-    expect(refusal('{{&name}}')).toThrow(/:1: prints without escaping/));
+  it('prints without escaping by &', () => expect(refusal('{{&name}}')).toThrow(/:1: prints without escaping/));
   it('calls a helper that does not exist', () =>
     expect(refusal('<p>\n\n{{shout name}}')).toThrow(/:3: unknown helper "shout"/));
-  it('calls one by nearly its name', () =>
+  it('misspells a helper', () =>
     expect(refusal('{{assett "a.png"}}')).toThrow('unknown helper "assett"; did you mean "asset"?'));
-  it('calls one inside another call', () => expect(refusal('{{t (shout name)}}')).toThrow(/unknown helper "shout"/));
-  it('writes a slash into a part of an address, where it is encoded', () =>
+  it('calls an unknown helper in a nested call', () =>
+    expect(refusal('{{t (shout name)}}')).toThrow(/unknown helper "shout"/));
+  it('includes a slash in a part of a URL, where it would be encoded', () =>
     expect(refusal('<p>\n{{url "/p/" id "/answer/new"}}')).toThrow(
       /:2: "url" puts "\/" between its parts .* write "answer" "new" instead of "\/answer\/new"/,
     ));
   it.each([
     [
-      'opens a block and does not close it',
+      'leaves a block open',
       '<p>\n{{#if a}}\n{{#each b}}{{! {{#if c}} }}{{/each}}</p>',
       '2: {{#if}} is not closed: there is no {{/if}}',
     ],
-    ['closes another block than it opened', '\n{{#if a}}{{/each}}', '2: {{#if}} is closed with {{/each}}'],
+    ['closes a block with another name', '\n{{#if a}}{{/each}}', '2: {{#if}} is closed with {{/each}}'],
     [
-      'closes a block that it did not open',
+      'closes a block it did not open',
       'a\n{{/if}}',
       '2: cannot be read from here on: look at its braces and quotation marks',
     ],
     [
-      'leaves a brace out',
+      'omits a brace',
       '{{a}}\n{{#if b}c{{/if}}',
       '2: cannot be read from here on: look at its braces and quotation marks',
     ],
-    ['does not end a quotation', '{{t "a}}', '1: cannot be read from here on: look at its braces and quotation marks'],
+    [
+      'does not close a quotation',
+      '{{t "a}}',
+      '1: cannot be read from here on: look at its braces and quotation marks',
+    ],
   ])('%s', (_what, source, message) => expect(refusal(source)).toThrow(`views/page.hbs:${message}`));
-  it('opens a block that is none', () => expect(refusal('{{#name}}x{{/name}}')).toThrow(/unknown block/));
+  it('opens an unknown block', () => expect(refusal('{{#name}}x{{/name}}')).toThrow(/unknown block/));
   it('leaves an attribute without quotes', () =>
     expect(refusal('<p class={{name}}>')).toThrow(/value of class in quotes/));
-  it('prints an attribute as a whole', () => expect(refusal('<p {{name}}>')).toThrow(/as a whole/));
-  it('prints the name of a tag', () => expect(refusal('<{{name}} title="x">')).toThrow(/as a whole/));
+  it('prints a whole attribute', () => expect(refusal('<p {{name}}>')).toThrow(/as a whole/));
+  it('prints a tag name', () => expect(refusal('<{{name}} title="x">')).toThrow(/as a whole/));
   it('writes into a script', () => expect(refusal('<script>let x = "{{name}}"</script>')).toThrow(/inside <script>/));
   it('writes into a script that only mentions JSON', () =>
     expect(refusal('<script data-type="application/json">{{json a}}</script>')).toThrow(/inside <script>/));
   it('writes into a style', () => expect(refusal('<p style="color: {{name}}">')).toThrow(/inside style/));
   it('writes into a handler', () => expect(refusal('<p onclick="{{name}}">')).toThrow(/inside onclick/));
-  it('prints an address that nothing has looked at', () =>
-    expect(refusal('<a href="{{name}}">')).toThrow(/one {{url …}}/));
-  it('prints one that stands right after the tag’s name', () =>
-    expect(refusal('<a/href="{{name}}">')).toThrow(/one {{url …}}/));
+  it('prints an unchecked URL', () => expect(refusal('<a href="{{name}}">')).toThrow(/one {{url …}}/));
+  it('prints one right after the tag name', () => expect(refusal('<a/href="{{name}}">')).toThrow(/one {{url …}}/));
   it('prints one after an {{else}}', () =>
     expect(refusal('<a {{#if a}}title="b"{{else}}href="{{name}}"{{/if}}>')).toThrow(/one {{url …}}/));
-  it('prints the end of an address', () => expect(refusal('<a href="/u/{{name}}">')).toThrow(/one {{url …}}/));
-  it('sees this also after a block', () =>
+  it('prints the end of a URL', () => expect(refusal('<a href="/u/{{name}}">')).toThrow(/one {{url …}}/));
+  it('prints an unchecked URL after a block', () =>
     expect(refusal('<a {{#if a}}class="b" {{/if}}href="{{name}}">')).toThrow(/one {{url …}}/));
   it('includes itself', () => expect(refusal('{{> "@boats/page"}}')).toThrow(/includes itself/));
-  it('includes what is not there', () =>
+  it('includes a missing template', () =>
     expect(refusal('{{> partials/nothing}}')).toThrow(/no template "partials\/nothing"/));
   it('chooses a partial at run time', () => expect(refusal('{{> (lookup . "name")}}')).toThrow(/must be written out/));
-  it('is not well formed', () => expect(refusal('<p>\n{{#if a}}')).toThrow(/page\.hbs:\d/));
+  it('is malformed', () => expect(refusal('<p>\n{{#if a}}')).toThrow(/page\.hbs:\d/));
 });
 
-describe('what a template prints', () => {
+describe('the output of a template', () => {
   const hostile = '"><script>alert(1)</script>';
 
   it('is escaped as text and in attributes', () => {
     expect(render('<p title="{{a}}">{{a}}</p>', { a: hostile })).not.toContain('<script>');
   });
-  it('is HTML where a plugin says so', () => {
+  it('is HTML if a plugin marks it as safe', () => {
     expect(render('{{a}}', { a: new SafeHtml('<b>x</b>') })).toBe('<b>x</b>');
   });
-  it('never leads to a script or to another site by accident', () => {
+  it('never links to a script or accidentally to another site', () => {
     for (const address of [
       'javascript:alert(1)',
       'data:text/html,x',
@@ -127,17 +129,17 @@ describe('what a template prints', () => {
     expect(render('<a href="{{url "/u/" a}}">', { a: '../x y' })).toBe('<a href="/u/..%2Fx%20y">');
     expect(render('<a href="{{url "/s" q=a page=b}}">', { a: 'x&y', b: undefined })).toBe('<a href="/s?q=x%26y">');
   });
-  it('cannot end the data block it stands in', () => {
+  it('cannot end its data block', () => {
     expect(render('<script type="application/json">{{json a}}</script>', { a: { b: hostile } })).not.toContain(
       '</script><',
     );
   });
-  it('reaches nothing but what it was given', () => {
+  it('can access only its own data', () => {
     expect(render('{{constructor.name}}{{a.constructor.name}}{{a.__proto__}}{{@constructor.name}}', { a: {} })).toBe(
       '',
     );
   });
-  it('says how long ago something was', () => {
+  it('shows relative times', () => {
     expect(render('{{rel a}}', { a: '2026-01-15T09:00:00Z' })).toContain('>3 hr. ago</time>');
     expect(render('{{rel a}}', { a: '2026-01-14T09:00:00Z' })).toContain('>yesterday</time>');
     expect(render('{{rel a}}', { a: '2025-12-10T09:00:00Z' })).toContain('>1 mo. ago</time>');
@@ -145,7 +147,7 @@ describe('what a template prints', () => {
     expect(render('{{rel a}}', { a: 'nonsense' })).toBe('');
   });
 
-  it('knows until when a relative date reads as it does', () => {
+  it('knows how long a relative time is current', () => {
     const minute = 60_000;
     const ages = [
       0, 0.3, 1, 1.5, 59, 60, 61, 300, 1_439, 1_440, 9_000, 20_159, 20_160, 40_000, 43_829, 50_000, 600_000, 3e6,
@@ -159,7 +161,7 @@ describe('what a template prints', () => {
       expect(shown(until + 1), `${age} ms`).not.toBe(shown(scope.now));
     }
   });
-  it('carries the forgery token in every form', () => {
+  it('includes the CSRF token in every form', () => {
     expect(render('{{#form "/x" class="y"}}z{{/form}}')).toMatch(
       /^<form method="post" action="\/x" class="y"><input type="hidden" name="_csrf" value="[^"]+">z<\/form>$/,
     );
@@ -167,25 +169,25 @@ describe('what a template prints', () => {
 });
 
 describe('themes', () => {
-  it('wrap what their parent shows', () => {
+  it('wrap partials of their parent', () => {
     const shown = render('{{> partials/notice text="Saved"}}', {}, 'child');
     expect(shown).toMatch(/^<div class="wrapped"><div class="notice info"/);
     expect(shown).toContain('Saved');
   });
-  it('change single tokens and keep the rest', () => {
+  it('override single tokens and keep the rest', () => {
     const { color } = chainTokens(loadChain('child', FOLDERS));
     expect(color['accent']?.light).toBe('#7a1f5c');
     expect(color['text']?.light).toBe('oklch(23.5% .015 265)');
   });
-  it('add icons, whose paths are drawn as one and each from where it begins', () => {
+  it('add icons, with joined paths that each start at their own position', () => {
     const icons = chainIcons(loadChain('child', FOLDERS));
     expect(icons.get('oar')).toBe('M4 20L20 4M0 0m5 5 2 2');
     expect(icons.get('check')).toBe('M5 12.5l4.5 4.5L19 7.5');
   });
-  it('that do not exist are named with a remedy', () => {
+  it('that do not exist are reported with a hint', () => {
     expect(() => loadChain('harbour', FOLDERS)).toThrow(/no theme "harbour"; install it/);
   });
-  it('with links to other files cannot be used: those would be shown to everybody', () => {
+  it('with links to other files are refused, as those would become public', () => {
     for (const at of ['assets/css/own.css', 'templates/partials/notice.hbs', 'locales/en.json', 'assets']) {
       const themes = mkdtempSync(join(tmpdir(), 'themes-'));
       const file = join(themes, 'harbour', at);
@@ -195,13 +197,13 @@ describe('themes', () => {
       writeFileSync(join(themes, 'secret'), '{"root": "key"}');
       symlinkSync(at === 'assets' ? themes : join(themes, 'secret'), file);
       expect(() => loadChain('harbour', [themes, ...FOLDERS])).toThrow(`"harbour" cannot be used: ${at} is a link`);
-      // What its author works with is not read.
+      // Files of its author's tools are not read.
       mkdirSync(join(themes, 'harbour/node_modules'));
       renameSync(file, join(themes, 'harbour/node_modules/tool'));
       expect(loadChain('harbour', [themes, ...FOLDERS])).toHaveLength(2);
     }
   });
-  it('may bring a language: its texts first, English for what it lacks', () => {
+  it('may add a language: their own texts first, English for missing ones', () => {
     expect(locales.get('en', 'UTC').key).toBe(locales.get('en').key);
     expect(locales.get('en', 'Asia/Tokyo').key).not.toBe(locales.get('en').key);
     const german = locales.get(locales.choose([], 'de-AT,en;q=0.5', 'en'));
@@ -213,7 +215,7 @@ describe('themes', () => {
   });
 });
 
-it('every view and partial that ships keeps the rules', async () => {
+it('every bundled view and partial is valid', async () => {
   const templates = new Templates(
     loadChain('default', FOLDERS),
     createHelpers(() => scope),
@@ -231,7 +233,7 @@ it('every view and partial that ships keeps the rules', async () => {
   for (const name of names) expect(() => templates.get(name), name).not.toThrow();
 });
 
-it('a text takes what other helpers made, and lists, as their words', () => {
+it('a text accepts the output of other helpers, and lists', () => {
   const at = new Date('2026-01-14T12:00:00Z');
   expect(render('{{t "theme:account-menu" name=(rel at)}}', { at })).toContain('yesterday');
   expect(render('{{t "theme:account-menu" name=names}}', { names: ['ann', 'bo'] })).toBe('Account of ann,bo');

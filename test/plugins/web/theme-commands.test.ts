@@ -7,7 +7,7 @@ import type { ServerProcess } from '../../core/fixtures/server-process.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../../core/main.ts');
 
-/** Its configuration has the theme `own` for the first default. */
+/** Its configuration sets the theme `own` as the initial default. */
 let site: DevelopmentSite;
 beforeAll(async () => {
   site = await makeSite();
@@ -15,13 +15,13 @@ beforeAll(async () => {
 afterAll(() => site?.[Symbol.asyncDispose]());
 
 const parley = (...words: readonly string[]): Promise<string> => site.parley('theme', ...words);
-/** What a command that fails says, with its exit code. */
+/** The output of a failing command, with its exit code. */
 const failure = (...words: readonly string[]): Promise<string> =>
   parley(...words).then(
     (said) => `it did not fail: ${said}`,
     (error: Error) => error.message,
   );
-/** The themes whose files a page names, as far as they have style sheets. */
+/** The themes whose style sheets a page links to. */
 async function themesOf(server: ServerProcess): Promise<readonly string[]> {
   const { text } = await createClient(server.url).get('/greeting', { accept: 'text/html' });
   expect(text).toContain('class="words"');
@@ -37,14 +37,14 @@ const BROKEN = {
   'locales/fr.json': '{\n  "log-in": 7\n}',
 };
 
-describe('beside a running server', () => {
+describe('with a running server', () => {
   let server: ServerProcess;
   beforeAll(async () => {
     server = await site.start(process.execPath, MAIN);
   });
   afterAll(() => server?.end('SIGTERM'));
 
-  test('`theme new` writes a child theme that is whole, with every kind of file, and says what to do next', async () => {
+  test('`theme new` creates a complete child theme with every kind of file, and prints the next steps', async () => {
     const said = await parley('new', 'night-sky');
     expect(said.split('\n')).toEqual(
       expect.arrayContaining([
@@ -65,17 +65,17 @@ describe('beside a running server', () => {
     for (const file of files) expect(await readFile(file, 'utf8'), file).not.toMatch(/__\w+__/);
     const manifest = JSON.parse(await readFile(join(folder, 'theme.json'), 'utf8')) as object;
     expect(manifest).toMatchObject({ id: 'night-sky', name: 'Night sky', extends: 'default' });
-    // Without a word about colours that are hard to read.
+    // Without warnings about contrast.
     expect(await parley('check', 'night-sky')).toBe('night-sky can be used.\n');
   });
 
-  test('`theme new --parent` builds on another one', async () => {
+  test('`theme new --parent` extends another theme', async () => {
     await parley('new', 'dawn', '--parent', 'night-sky');
     expect(await parley('check', 'dawn')).toContain('dawn can be used.');
     expect(await parley('list')).toMatch(/^dawn +ready +Dawn +extends night-sky$/m);
   });
 
-  test('`theme new` refuses what is there, and what will not do, and writes nothing', async () => {
+  test('`theme new` refuses an existing or invalid id or parent, and writes nothing', async () => {
     const before = await readdir(join(site.folder, 'themes'));
     expect(await failure('new', 'default')).toContain('ended with 1: There is a theme "default" already');
     expect(await failure('new', '../quay')).toContain('"../quay" will not do as an id: use lower-case words');
@@ -87,7 +87,7 @@ describe('beside a running server', () => {
     expect(await readdir(join(site.folder, 'themes'))).toEqual([...before, 'noon'].sort());
   });
 
-  test('`theme use` of what is not there or broken says so, and nothing changes', async () => {
+  test('`theme use` refuses a missing or broken theme, and changes nothing', async () => {
     for (const [path, text] of Object.entries(BROKEN)) await site.write(`themes/broken/${path}`, text);
     expect(await failure('use', 'nigt-sky')).toMatch(
       /^parley theme ended with 1: There is no theme "nigt-sky" among broken, .*; did you mean "night-sky"\?\n$/,
@@ -98,7 +98,7 @@ describe('beside a running server', () => {
     expect(await chosen()).toBe('own');
   });
 
-  test('`theme check` names all that is wrong, a line each, and fails', async () => {
+  test('`theme check` lists all errors, one per line, and fails', async () => {
     const said = await failure('check');
     expect(said).toContain('own can be used.\n');
     expect(said).toContain(`broken cannot be used:
@@ -112,7 +112,7 @@ describe('beside a running server', () => {
     expect(await failure('check', 'brokn')).toContain('did you mean "broken"?');
   });
 
-  test('`theme check` tells which colours are hard to read, which is no failure', async () => {
+  test('`theme check` warns about low contrast, without failing', async () => {
     await site.write('themes/fog/theme.json', BROKEN['theme.json'].replaceAll('broken', 'fog'));
     await site.write('themes/fog/tokens.json', '{ "color": { "text": { "light": "#bbbbbb" } } }');
     expect(await parley('check', 'fog')).toMatch(
@@ -121,7 +121,7 @@ describe('beside a running server', () => {
     await site.remove('themes/fog');
   });
 
-  test('`theme check` tells which tokens no style sheet uses, and which were meant', async () => {
+  test('`theme check` reports tokens that no style sheet uses, with suggestions', async () => {
     await site.write(
       'themes/fog/theme.json',
       BROKEN['theme.json'].replaceAll('broken', 'fog').replace('"own"', '"own", "styles": ["css/fog.css"]'),
@@ -143,7 +143,7 @@ describe('beside a running server', () => {
     await site.remove('themes/fog');
   });
 
-  test('`theme check` tells which properties of style sheets nothing sets, and which were meant', async () => {
+  test('`theme check` reports style sheet properties that nothing sets, with suggestions', async () => {
     await site.write(
       'themes/fog/theme.json',
       BROKEN['theme.json'].replaceAll('broken', 'fog').replace('"own"', '"own", "styles": ["css/fog.css"]'),
@@ -161,7 +161,7 @@ describe('beside a running server', () => {
     await site.remove('themes/fog');
   });
 
-  test('`theme check` tells which files of style sheets nobody gets, and why', async () => {
+  test('`theme check` reports unreachable files in style sheets, with the reason', async () => {
     await site.write(
       'themes/fog/theme.json',
       BROKEN['theme.json'].replaceAll('broken', 'fog').replace('"own"', '"own", "styles": ["css/fog.css"]'),
@@ -181,7 +181,7 @@ describe('beside a running server', () => {
     await site.remove('themes/fog');
   });
 
-  test('`theme check` tells which slots are gone with a template that was replaced, and none that stands elsewhere', async () => {
+  test('`theme check` reports slots missing from replaced templates, unless they are elsewhere', async () => {
     await site.write('themes/fog/theme.json', BROKEN['theme.json'].replaceAll('broken', 'fog'));
     await site.write('themes/fog/templates/partials/header.hbs', '<header>{{slot "header.end"}}</header>');
     await site.write('themes/fog/templates/partials/stat.hbs', '{{slot "header.start"}}');
@@ -194,7 +194,7 @@ describe('beside a running server', () => {
     await site.remove('themes/fog');
   });
 
-  test('`theme list` tells the one in use, what each builds on, and why one cannot be used', async () => {
+  test('`theme list` shows the theme in use, what each extends, and why one cannot be used', async () => {
     await parley('use', 'night-sky');
     expect((await parley('list')).split('\n')).toEqual([
       expect.stringMatching(
@@ -209,28 +209,28 @@ describe('beside a running server', () => {
     ]);
   });
 
-  test('`theme use` shows its pages in the theme from then on', async () => {
+  test('`theme use` takes effect immediately', async () => {
     await parley('use', 'own');
     expect(await themesOf(server)).toEqual(['default']);
     expect(await parley('use', 'night-sky')).toBe('night-sky is in use.\n');
     expect(await themesOf(server)).toEqual(['default', 'night-sky']);
   });
 
-  test('one that is broken is refused, and pages stay as they were', async () => {
+  test('`theme use` refuses a broken theme, and pages stay unchanged', async () => {
     expect(await failure('use', 'broken')).toContain('themes/broken/locales/fr.json:2: ');
     expect(await themesOf(server)).toEqual(['default', 'night-sky']);
     expect(await failure('check', 'broken')).toContain('1 of 1 cannot be used');
   });
 
-  test('and the others explain themselves', async () => {
+  test('every command has help', async () => {
     for (const word of ['list', 'use', 'new', 'check', 'dev'])
       expect(await parley(word, '--help')).toContain(`Usage: npm run parley -- theme ${word}`);
     expect(await parley('dev', '--help')).toMatch(/this server\s+alone shows, whatever\s+the setting says/);
   });
 });
 
-describe('where no server runs', () => {
-  test('`theme list` names a chosen theme that is gone, and another one can be used', async () => {
+describe('without a running server', () => {
+  test('`theme list` shows a chosen theme that is missing, and another one can be used', async () => {
     await parley('use', 'noon');
     await site.remove('themes/noon');
     expect(await parley('list')).toMatch(/^noon +in use +noon +There is no theme "noon"; install it in themes\/noon/m);
@@ -254,7 +254,7 @@ describe('`theme dev`', () => {
     expect(await parley('list')).toMatch(/^night-sky +in use /m);
   });
 
-  test('stores nothing: another theme cannot be chosen meanwhile, and the one that was is in use afterwards', async () => {
+  test('stores nothing: the theme cannot be changed meanwhile, and the previous one is in use afterwards', async () => {
     const refused = 'site.theme: cannot be changed: this server was started with a value of its own, until it stops';
     expect(await failure('use', 'default')).toContain(refused);
     await expect(site.parley('setting', 'set', 'site.theme', 'default')).rejects.toThrow(refused);
@@ -263,7 +263,7 @@ describe('`theme dev`', () => {
     expect(await chosen()).toBe('own');
   });
 
-  test('refuses a theme that is not there', async () => {
+  test('refuses a missing theme', async () => {
     expect(await failure('dev', 'nightsky')).toMatch(
       /ended with 1: There is no theme "nightsky" among .*; did you mean/,
     );

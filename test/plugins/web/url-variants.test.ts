@@ -62,7 +62,7 @@ const wanted = (): UrlRequest => {
   ]);
   return { path, query };
 };
-/** A robot's visits are no views, which would be counted meanwhile. */
+/** A robot's visits are not counted as views, which would change during the test. */
 const ROBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)';
 const headers = (): Record<string, string> => {
   const appearance = random.of([
@@ -87,7 +87,7 @@ const headers = (): Record<string, string> => {
     ...(random.once(10) && { 'x-forwarded-proto': 'https' }),
   };
 };
-/** Without nonces, tokens and what is made of them. */
+/** Without nonces, tokens and values derived from them. */
 const shown = ({ status, headers: { vary, location, ...rest }, body }: Got): unknown => [
   status,
   vary,
@@ -98,7 +98,7 @@ const shown = ({ status, headers: { vary, location, ...rest }, body }: Got): unk
 ];
 
 test(
-  'a page that was kept is byte for byte the one made anew, however its address is spelled and whoever asks',
+  'a cached page equals a fresh one byte for byte, for any spelling of its URL and any caller',
   { timeout: FULL ? 1_200_000 : 180_000 },
   async () => {
     const { wrong, succeeded } = await compareCached({

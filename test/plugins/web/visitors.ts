@@ -13,8 +13,8 @@ const key = createSecretKey(Buffer.from('fixture'));
 const seal = (text: string): string => createHmac('sha256', key).update(text).digest('base64url');
 
 /**
- * Stands in for access and accounts: whoever sends `session=mira` is a member, everyone's token is the seal of their
- * cookie.
+ * Stands in for access and accounts: a request with `session=mira` comes from a member, and each token is the seal of
+ * the cookie.
  */
 export const visitors = definePlugin({
   id: 'accounts',
