@@ -33,7 +33,7 @@ describe('the operator commands', () => {
     await expect(run('identity', 'list', 'nobody')).rejects.toThrow('There is no member "nobody"');
   });
 
-  it('unlink an account: it can no longer log in, the member gets a mail, and it is logged in the audit log', async () => {
+  it('unlink an account, which can no longer log in, with a mail to the member and an audit log entry', async () => {
     const { account, client } = await forum.linked('cleo', 'an intruder');
     expect(await run('identity', 'unlink', 'cleo', 'example')).toEqual(['cleo no longer logs in by example.']);
     expect((await client.get(LINKED, JSON_ONLY)).body.linked_accounts).toEqual([]);

@@ -134,7 +134,7 @@ describe('logging in', () => {
     }
   });
 
-  it('doubles the wait with each further code, and notifies the owner once a day that the password is known', async () => {
+  it('doubles the wait with each wrong code, and notifies the owner once a day that the password is known', async () => {
     const { account, secret } = await members.enrolled();
     const guess = async (): Promise<Answer> => {
       const { client } = await members.begin(account);

@@ -2,7 +2,7 @@ import { DomUtils, parseDocument } from 'htmlparser2';
 
 const { getElements, findOne, getAttributeValue: attribute, hasAttrib, textContent } = DomUtils;
 
-/** What a browser sends for the form with this action: only ticked checkboxes, and the last of fields with the same name. */
+/** What a browser sends for the form with this action: ticked checkboxes, and the last of fields with the same name. */
 export const formFields = (html: string, action: string): Record<string, string> =>
   Object.fromEntries(formPairs(html, action));
 
