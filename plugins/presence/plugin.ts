@@ -61,7 +61,7 @@ export default definePlugin({
     if (live) {
       plugin.extend(signals, {
         name: SIGNAL,
-        description: 'Another number of people is here: the statistics of `GET /api/presence/stats`.',
+        description: 'The number of visitors online has changed: the statistics of `GET /api/presence/stats`.',
         visible: () => true,
       });
       plugin.defer(signalStatistics(live, { presence, store, log }));

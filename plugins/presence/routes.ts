@@ -56,11 +56,11 @@ export function presenceRoutes(
     path: '/presence/update',
     can: 'public',
     options,
-    summary: 'Says that the caller is still here, and on which page; a guest who was not here is not added',
+    summary: 'Signals that the caller is still online, and on which page; guests who were not online are not added',
     body: Type.Object({
       page: Type.String({
         pattern: '^/',
-        'x-pattern-problem': 'must be a path, which begins with /',
+        'x-pattern-problem': 'must be a path that begins with /',
         maxLength: MAX_PATH_LENGTH,
         description: 'Path of the current page',
       }),
@@ -73,7 +73,7 @@ export function presenceRoutes(
       actor.id === undefined
         ? store.refresh(guestOf(req), page)
         : store.record([{ kind: 'member', id: actor.id, page }]);
-    await stored.catch((error: unknown) => plugin.log.debug({ error }, 'who is here could not be stored'));
+    await stored.catch((error: unknown) => plugin.log.debug({ error }, 'presence could not be stored'));
     changed();
     return {};
   });
@@ -83,7 +83,7 @@ export function presenceRoutes(
     path: '/presence/stats',
     can: 'public',
     options,
-    summary: 'How many are here',
+    summary: 'Number of visitors online',
     result: PresenceStatistics,
     cacheTags,
   })(async (call) => {
@@ -98,7 +98,7 @@ export function presenceRoutes(
     can: 'public',
     options,
     query,
-    summary: 'Who is here: members first, then by when they were last seen',
+    summary: 'Who is online: members first, then by when they were last seen',
     result: listOf('visitors', VisitorRecord),
     cacheTags,
   })(async (call) => {
@@ -118,7 +118,7 @@ export function presenceRoutes(
     can: 'public',
     options,
     query,
-    summary: 'Which crawlers are here',
+    summary: 'Which crawlers are online',
     result: listOf('bots', BotRecord),
     cacheTags,
   })(async (call) => {

@@ -88,7 +88,7 @@ export class PresenceService implements Presence {
     try {
       return await question(store);
     } catch (error) {
-      throw new HttpError(503, 'Who is here is not known at the moment; try again soon', {
+      throw new HttpError(503, 'Who is online is currently unknown; try again soon', {
         headers: { 'Retry-After': '5' },
         cause: error,
       });

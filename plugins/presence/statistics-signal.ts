@@ -18,7 +18,10 @@ export function signalStatistics(
     if (await store.claimChange(JSON.stringify(statistics))) live.send(SIGNAL, statistics);
   };
   const timer = setInterval(
-    () => void check().catch((error: unknown) => log.debug({ error: messageOf(error) }, 'who is here cannot be told')),
+    () =>
+      void check().catch((error: unknown) =>
+        log.debug({ error: messageOf(error) }, 'the presence statistics could not be sent'),
+      ),
     INTERVAL,
   ).unref();
   return () => clearInterval(timer);

@@ -51,7 +51,7 @@ export class VisitRecorder implements PageViewListener {
     const { store, log } = this.#deps;
     this.#storing = this.#storing
       .then(() => store.record(pending.map((page) => this.#visit(page))))
-      .catch((error: unknown) => log.debug({ error: messageOf(error) }, 'who is here could not be stored'));
+      .catch((error: unknown) => log.debug({ error: messageOf(error) }, 'presence could not be stored'));
     return this.#storing;
   }
 

@@ -4,12 +4,12 @@ import { Deletions } from 'parley-forum/ports/personal-data';
 
 const deleteUser = defineCommand({
   name: 'user delete',
-  summary: 'Delete a member at once; what they wrote stays without their name',
+  summary: 'Delete a member immediately; what they wrote stays, without their name',
   example: 'user delete ada --remove',
   positional: ['name'],
   options: Type.Object({
     name: Type.String({ title: 'Username' }),
-    remove: Type.Boolean({ default: false, title: 'Delete what they wrote as well' }),
+    remove: Type.Boolean({ default: false, title: 'Also delete what they wrote' }),
   }),
   needs: { accounts: Accounts, deletions: Deletions },
   async run({ accounts, deletions }, { name, remove }, console) {
@@ -20,7 +20,7 @@ const deleteUser = defineCommand({
     } catch (error) {
       throw error instanceof HttpError ? new ConfigurationError(error.message, { cause: error }) : error;
     }
-    console.print(`${account.username} is deleted${remove ? ', with all that they wrote' : ''}.`);
+    console.print(`${account.username} was deleted${remove ? ', with everything they wrote' : ''}.`);
   },
 });
 

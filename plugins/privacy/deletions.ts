@@ -113,7 +113,7 @@ export class AccountDeletions implements Deletions {
     const account = await accounts.find(accountId);
     if (!account) throw notFound('There is no such member');
     if (await administrators.isLast(account))
-      throw new HttpError(409, 'This is the only administrator; make somebody else one first');
+      throw new HttpError(409, 'This is the only administrator; make someone else an administrator first');
     await data.all(sql`insert into privacy_deletion (account_id, mode, requested_at, due_at)
       values (${accountId}, ${mode}, ${new Date(now)}, ${due})
       on conflict (account_id) do update set mode = excluded.mode, requested_at = excluded.requested_at,

@@ -26,13 +26,13 @@ export function addExportPages(
   };
   const countExport = async (accountId: string): Promise<void> => {
     const allowance = await limits.consume(EXPORTS, accountId, plugin.settings['privacy.export_rate_limit']);
-    assertAllowed(allowance, () => 'You have asked for your data several times today; come back tomorrow');
+    assertAllowed(allowance, () => 'You have requested your data several times today; try again tomorrow');
   };
   plugin.route(pages, {
     method: 'post',
     path: `${PRIVACY}/export`,
     can: 'member',
-    summary: 'All that the member has here, as a ZIP.',
+    summary: 'Downloads all of the member’s data as a ZIP file.',
     options: { confirm: true, rerender },
   })(async ({ actor, res }) => {
     const id = actor.id;

@@ -88,7 +88,7 @@ export class PluginData {
         failed.add(owner);
         log.error(
           { error, owner, data: value.name, account: accountId },
-          'personal data could not be erased; it is tried again',
+          'personal data could not be erased; it will be retried',
         );
       });
     }

@@ -100,7 +100,7 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
     load,
     body: Type.Object({ id: Id }),
   })(async ({ actor, body }) => {
-    if (!(await tokens.revoke(actor.id, body.id))) throw notFound('You have no such address');
+    if (!(await tokens.revoke(actor.id, body.id))) throw notFound('You have no such feed address');
     return negotiated(redirect(SETTINGS, { notice: phrase('pro-feeds:revoked') }), { success: true });
   });
 }

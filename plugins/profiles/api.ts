@@ -25,6 +25,6 @@ export const profileUpdated = defineAction<{ readonly user: { readonly id: strin
 export const profileCleared = defineAction<{ readonly id: string; readonly by: string }>('profile.cleared');
 
 export const clearProfiles = definePermission('profiles.clear', {
-  label: 'clear what other members say of themselves',
+  label: 'clear other members’ profiles',
   default: 'moderator',
 });

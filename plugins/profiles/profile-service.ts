@@ -79,7 +79,7 @@ export class ProfileService {
       throw error instanceof InvalidInput ? wrong(...(error.details ?? []).map(({ message }) => message)) : error;
     });
     // Uploaded files are kept only for posts that show them, and an external image would reveal each visit to its host.
-    if (html.includes('<img ')) throw wrong('has pictures, which are for posts: link to them');
+    if (html.includes('<img ')) throw wrong('has pictures, which only posts may contain; link to them instead');
     return html;
   }
 }

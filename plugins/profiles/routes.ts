@@ -35,7 +35,7 @@ export function profileRoutes({ plugin, access, accounts, profiles }: RouteDeps)
     ...route,
     method: 'get',
     can: 'public',
-    summary: 'What a member says of themselves',
+    summary: 'A member’s profile',
     result,
     cacheTags: ({ target }) => [accountTag(target.id)],
   })(async ({ target }) => ({ profile: await shown(target.id) }));
@@ -44,12 +44,12 @@ export function profileRoutes({ plugin, access, accounts, profiles }: RouteDeps)
     ...route,
     method: 'put',
     can: editProfile,
-    summary: 'Change what the caller says of themselves; what is left out stays',
+    summary: 'Change the caller’s profile; omitted fields stay unchanged',
     body: Type.Object({
       about: Type.Optional(Type.String({ description: `Markdown of at most ${MAX_ABOUT} characters` })),
       place: Type.Optional(Type.String({ description: `At most ${MAX_PLACE} characters` })),
       links: Type.Optional(
-        Type.Array(Type.String({ description: `https:// and at most ${MAX_LINK} characters in all` }), {
+        Type.Array(Type.String({ description: `An https:// address of at most ${MAX_LINK} characters` }), {
           description: `At most ${MAX_LINKS}`,
         }),
       ),
@@ -65,7 +65,7 @@ export function profileRoutes({ plugin, access, accounts, profiles }: RouteDeps)
     ...route,
     method: 'delete',
     can: clearProfiles,
-    summary: 'Clear what another member says of themselves, the display name included',
+    summary: 'Clear another member’s profile, including the display name',
     result: Type.Object({}),
     authorize: ({ actor, target }) => mayClear(access, actor, target),
   })(async ({ actor, target }) => {

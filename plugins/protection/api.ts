@@ -27,7 +27,7 @@ export const foreignSources = defineExtensionPoint<ForeignSource>(
 export const reportPaths = defineExtensionPoint<string>(
   'protection.report-paths',
   'A path of this site to which browsers report what a page’s policy blocked.',
-  { order: 'The first one counts.' },
+  { order: 'The first one is used.' },
 );
 
 /** The URL must not be requested from this server. The message says how to fix that. */
@@ -115,7 +115,7 @@ export const Protection = defineToken<Protection>('Protection');
 export const MAX_CHUNKS = 16_384;
 /** The rest of the body is not read, so the connection is closed. */
 export const tooManyChunks = (): HttpError =>
-  new HttpError(400, 'The body came in too many chunks', { headers: { Connection: 'close' } });
+  new HttpError(400, 'The body was sent in too many chunks', { headers: { Connection: 'close' } });
 
 /**
  * The name of a cookie of this forum: with the `__Host-` prefix under https, so that it cannot be set by another host

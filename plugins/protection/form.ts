@@ -55,12 +55,10 @@ export function parseForm(text: string): Fields {
 /** Finds out which of the limits above was exceeded: qs reports that only in the error message. */
 function limitOf(error: RangeError): Error {
   if (error.message.startsWith('Parameter'))
-    return new HttpError(413, `A form may have ${MAX_FIELDS} fields`, { cause: error });
+    return new HttpError(413, `A form may have at most ${MAX_FIELDS} fields`, { cause: error });
   if (error.message.startsWith('Array'))
-    return new HttpError(413, `A list of a form may have ${MAX_LIST_ENTRIES} entries`, { cause: error });
-  return new InvalidInput([
-    { field: 'body', message: `has a name with more than ${MAX_DEPTH} levels, which is not a field name` },
-  ]);
+    return new HttpError(413, `A list in a form may have at most ${MAX_LIST_ENTRIES} entries`, { cause: error });
+  return new InvalidInput([{ field: 'body', message: `has a field name with more than ${MAX_DEPTH} levels` }]);
 }
 
 function cleaned(value: unknown): unknown {

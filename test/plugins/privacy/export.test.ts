@@ -182,7 +182,7 @@ describe('the export limit', () => {
     expect([
       refused.status,
       Number(refused.headers.get('retry-after')) > 0,
-      refused.text.includes('come back tomorrow'),
+      refused.text.includes('try again tomorrow'),
     ]).toEqual([429, true, true]);
     await exported(limited.app, limited.as.bob);
   });

@@ -27,14 +27,14 @@ const named = (name: Name) => forum.app.app.service(Accounts).findByIdentifier(n
 describe('the shell command', () => {
   test('deletes a member immediately', async () => {
     const { id } = await forum.start('bob', 'Of Bob');
-    expect(await run({ name: 'BOB', remove: true })).toEqual(['bob is deleted, with all that they wrote.']);
+    expect(await run({ name: 'BOB', remove: true })).toEqual(['bob was deleted, with everything they wrote.']);
     expect([await named('bob'), (await forum.guest.get(`/api/discussions/${id}`)).status]).toEqual([undefined, 404]);
     expect((await forum.as.bob.get('/settings/privacy', { accept: 'application/json' })).status).toBe(401);
   });
 
   test('refuses the only administrator and an unknown member with a one-line message', async () => {
     await expect(run({ name: 'root', remove: false })).rejects.toThrow(
-      'This is the only administrator; make somebody else one first',
+      'This is the only administrator; make someone else an administrator first',
     );
     await expect(run({ name: 'nobody', remove: false })).rejects.toThrow('There is no member "nobody"');
     expect(await named('root')).toBeDefined();
