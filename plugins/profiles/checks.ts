@@ -20,7 +20,7 @@ export function checkedChanges({ about, place, links }: ProfileChanges): Profile
   const refuse = (field: keyof ProfileChanges, message: string): unknown => problems.push({ field, message });
   if (lengthOf(checked.about) > MAX_ABOUT) refuse('about', `must have at most ${MAX_ABOUT} characters`);
   if (lengthOf(checked.place) > MAX_PLACE) refuse('place', `must have at most ${MAX_PLACE} characters`);
-  if (!isPlainLine(checked.place ?? '')) refuse('place', 'has characters that cannot be seen');
+  if (!isPlainLine(checked.place ?? '')) refuse('place', 'has invisible characters');
   const urls = checked.links?.map(secureUrl);
   if (urls && urls.length > MAX_LINKS) refuse('links', `must be at most ${MAX_LINKS}`);
   if (urls?.includes(undefined))

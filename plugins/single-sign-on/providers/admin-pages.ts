@@ -206,7 +206,7 @@ async function checkedIssuer(text: string, guard: UrlGuard): Promise<string> {
 /** Checks a name as it is shown on buttons. */
 function shownName(name: string): string {
   if (name.trim() === '') refuse('name', 'is required');
-  if (!isPlainLine(name)) refuse('name', 'has characters that cannot be seen');
+  if (!isPlainLine(name)) refuse('name', 'has invisible characters');
   return name.trim();
 }
 

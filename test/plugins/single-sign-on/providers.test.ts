@@ -58,7 +58,7 @@ describe('identity providers', () => {
     expect(await problems({ ...valid, slug: 'Not good' })).toEqual([expect.stringContaining('slug must have')]);
     expect(await problems({ ...valid, slug: 'example' })).toEqual(['slug is the short name of another provider']);
     expect(await problems({ ...valid, name: ' ' })).toEqual(['name is required']);
-    expect(await problems({ ...valid, name: 'Exa\u202Emple' })).toEqual(['name has characters that cannot be seen']);
+    expect(await problems({ ...valid, name: 'Exa\u202Emple' })).toEqual(['name has invisible characters']);
     expect(await problems({ ...valid, client_id: '' })).toEqual(['client_id is required']);
     expect(await problems({ ...valid, scopes: 'openid "x' })).toEqual([expect.stringContaining('scopes')]);
     const page = await forum.root.submit(`${ADMIN}/save`, { ...valid, issuer: 'nowhere', client_secret: 'top-secret' });
