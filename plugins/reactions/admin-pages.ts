@@ -87,7 +87,7 @@ export function adminPages(
     method: 'post',
     path: '/admin/reactions/save',
     can,
-    summary: 'Save a kind of reaction',
+    summary: 'Save a reaction type',
     options: { rerender },
     body: Body,
   })(async ({ actor, body }) => {
@@ -95,7 +95,7 @@ export function adminPages(
     const { type, created } = await types.save({ ...touchedIn(body), slug: body.slug }, ({ slug, enabled }) =>
       plugin.emit(reactionTypeSaved, { slug, enabled, actor: actor.id }),
     );
-    plugin.log.info({ reaction: type.slug }, 'a kind of reaction was saved');
+    plugin.log.info({ reaction: type.slug }, 'a reaction type was saved');
     return negotiated(
       redirect('/admin/reactions', { notice: phrase('reactions:admin.saved', { name: type.label }) }),
       { success: true, reaction: type },

@@ -44,6 +44,6 @@ export const reactionsTag = 'reactions';
 
 export const react = definePermission('reactions.react', { label: 'react to posts', default: 'member' });
 export const manageReactions = definePermission('reactions.manage', {
-  label: 'manage the kinds of reactions',
+  label: 'manage reaction types',
   default: 'admin',
 });

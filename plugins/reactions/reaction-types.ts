@@ -142,7 +142,7 @@ function withDefaults(
 function validate({ slug, emoji, label }: ReactionType, stored: readonly ReactionType[]): void {
   const wrong = (field: string, message: string): InvalidInput => new InvalidInput([{ field, message }]);
   if (!/^[a-z0-9]+(?:[-_][a-z0-9]+)*$/.test(slug))
-    throw wrong('slug', 'may have small letters and digits with single hyphens between them');
+    throw wrong('slug', 'may have lowercase letters and digits with single hyphens between them');
   if (!/^(?=.*[\p{Emoji_Presentation}\p{Extended_Pictographic}\u20e3])\S{1,20}$/u.test(emoji))
     throw wrong('emoji', 'must be an emoji');
   if (label === '') throw wrong('label', 'is required');

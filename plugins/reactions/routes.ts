@@ -34,7 +34,7 @@ const PostReaction = Type.Object({
   label: Type.String(),
   count: Type.Integer(),
   reacted: Type.Boolean(),
-  users: Type.Array(Author, { description: `Who reacted last, at most ${NAMES}` }),
+  users: Type.Array(Author, { description: `Who reacted most recently, at most ${NAMES}` }),
 });
 const UserReaction = Type.Object({ post_id: Type.String(), reaction: Type.String(), created_at: Time });
 
@@ -52,7 +52,7 @@ export function reactionRoutes({ plugin, settings, accounts, discussions, reacti
     method: 'post',
     path: '/reactions/toggle',
     can: react,
-    summary: 'Give a reaction to a post, or take it back',
+    summary: 'Add a reaction to a post, or remove it',
     body: Type.Object({
       post_id: Id,
       reaction: Type.String({ minLength: 1, maxLength: 40, description: 'Slug or emoji' }),
@@ -68,7 +68,7 @@ export function reactionRoutes({ plugin, settings, accounts, discussions, reacti
     method: 'get',
     path: '/reactions/post/:post_id',
     can: 'public',
-    summary: 'Reactions to a post, and who reacted last',
+    summary: 'Reactions to a post, and who reacted most recently',
     params: Type.Object({ post_id: Id }),
     query: Type.Object(Paging),
     result: listOf('reactions', PostReaction),
@@ -104,7 +104,7 @@ export function reactionRoutes({ plugin, settings, accounts, discussions, reacti
     method: 'get',
     path: '/users/reactions',
     can: 'public',
-    summary: 'What a member reacted to, among what the caller may see; the newest first',
+    summary: 'Posts that a member reacted to and the caller may see, newest first',
     query: Type.Object({
       ...Paging,
       user_id: Type.Optional(Type.String({ maxLength: 64, description: 'Default: the caller' })),

@@ -6,8 +6,8 @@ import type { ReadMark } from 'parley-forum/plugins/read-marks';
 import type { ReadMarkService } from './read-mark-service.ts';
 
 const FIELDS = {
-  last_read_number: 'Members only: the greatest number of a post that the caller has seen; 0: none yet',
-  unread_count: 'Members only: posts behind it that are not deleted; 0 in what is muted or old',
+  last_read_number: 'Members only: the highest number of a post that the caller has seen; 0: none yet',
+  unread_count: 'Members only: later posts that are not deleted; 0 in muted or old discussions',
 } as const;
 
 /** How far members have read an imported discussion. */

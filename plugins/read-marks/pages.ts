@@ -41,7 +41,7 @@ export function addPages(deps: PageDeps): void {
     path: '/unread/next',
     can: 'member',
     query: Type.Object({ in: Type.Optional(Id) }),
-    summary: 'Leads to the next unread post, in this discussion first.',
+    summary: 'Redirects to the next unread post, in this discussion first.',
   })(({ actor, query }) => next(actor, query.in));
 
   plugin.route(pages, {
@@ -53,7 +53,7 @@ export function addPages(deps: PageDeps): void {
       number: Type.Integer({ minimum: 1, maximum: 2_147_483_647 }),
       next: Type.Optional(Type.Boolean()),
     }),
-    summary: 'Marks a discussion read up to a post.',
+    summary: 'Marks a discussion as read up to a post.',
   })(async ({ actor, body }) => {
     const discussion = await discussions.find(body.discussion_id, actor);
     if (!discussion) throw notFound();
@@ -67,7 +67,7 @@ export function addPages(deps: PageDeps): void {
     path: '/read-marks/all',
     can: 'member',
     body: Type.Object({ category_id: Type.Optional(Type.String({ maxLength: 100 })) }),
-    summary: 'Marks everything read, or everything in a category.',
+    summary: 'Marks everything as read, or everything in a category.',
   })(async ({ actor, body }) => {
     await marks.readAll(actor, body.category_id);
     const category = body.category_id === undefined ? UNREAD : `/c/${encodeURIComponent(body.category_id)}`;
@@ -85,7 +85,7 @@ export function addPages(deps: PageDeps): void {
       actor: Viewer;
       params: Readonly<Record<string, string>>;
     }): Promise<PostHead | undefined> => discussions.findPost(params['id'] ?? '', actor),
-    summary: 'Makes a post and all behind it unread.',
+    summary: 'Marks a post and all later ones as unread.',
   })(async ({ actor, target }) => {
     await marks.unreadFrom(target, actor);
     return redirect(UNREAD, { notice: phrase('read-marks:unread.done', { number: target.number }) });
@@ -102,7 +102,7 @@ export function addPages(deps: PageDeps): void {
       const [, number, page] = (!isGuest(viewer) && /^\/d\/(\d+)[^/?]*\?(?:.*&)?page=(\d{1,7})\b/.exec(path)) || [];
       if (number === undefined || Number(page) < 2) return;
       opened(number, Number(page), viewer).catch((error: unknown) =>
-        plugin.log.warn({ error }, 'the page before the one that was opened stays unread'),
+        plugin.log.warn({ error }, 'the previous page could not be marked as read'),
       );
     },
   });

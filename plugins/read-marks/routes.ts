@@ -22,10 +22,10 @@ export function addRoutes({ plugin, settings, clock, discussions, marks, web }: 
     method: 'get',
     path: '/unread',
     can: 'member',
-    summary: 'Discussions with posts that the caller has not read, last activity first',
+    summary: 'Discussions with posts that the caller has not read, most recent activity first',
     query: Type.Object({
       ...Paging,
-      new: Type.Optional(Type.Boolean({ description: 'Only those that the caller never opened, the latest first' })),
+      new: Type.Optional(Type.Boolean({ description: 'Only those that the caller never opened, newest first' })),
     }),
     result: Type.Object({ discussions: Type.Array(discussions.record), html: Type.String(), ...pagingResult }),
     cacheTags: () => [...unreadTags, discussionCacheTags.views, renderedTag],
@@ -47,12 +47,12 @@ export function addRoutes({ plugin, settings, clock, discussions, marks, web }: 
     method: 'post',
     path: '/read-marks',
     can: 'member',
-    summary: 'Moves the caller’s marks on; a mark that is further on already stays',
+    summary: 'Advances the caller’s read marks; a mark that is already further ahead stays',
     body: Type.Object({
       read_marks: Type.Array(
         Type.Object({
           discussion_id: Type.String({ format: 'uuid' }),
-          number: Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'Of the last post that was seen' }),
+          number: Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'Number of the last post seen' }),
         }),
         { minItems: 1, maxItems: MAX_BATCH },
       ),
@@ -72,7 +72,7 @@ export function addRoutes({ plugin, settings, clock, discussions, marks, web }: 
     method: 'post',
     path: '/read-marks/all',
     can: 'member',
-    summary: 'Marks everything read, or everything in a category',
+    summary: 'Marks everything as read, or everything in a category',
     body: Type.Object({
       category_id: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'Id or slug' })),
     }),
@@ -86,7 +86,7 @@ export function addRoutes({ plugin, settings, clock, discussions, marks, web }: 
     method: 'post',
     path: '/posts/:id/unread',
     can: 'member',
-    summary: 'Makes a post and all behind it unread',
+    summary: 'Marks a post and all later ones as unread',
     params: IdParams,
     result: Type.Object({ read_mark: ReadMark }),
     load: ({ actor, params }) => discussions.findPost(params.id, actor),
