@@ -37,7 +37,7 @@ const head = (key: string) => ({
 
 /** Shown for a link of another member. Only the member who requested an address can confirm it. */
 function otherMembersLink(): Negotiated {
-  const error = 'Another member asked for this link; log in as that member to follow it';
+  const error = 'Another member requested this link; log in as that member to use it';
   return negotiated(view('@recovery/foreign', head('foreign.title'), {}, 403), new HttpError(403, error));
 }
 

@@ -123,7 +123,7 @@ export class EmailConfirmations implements EmailConfirmation {
       await deletions
         .erase(row.id, 'remove')
         .catch((error: unknown) =>
-          plugin.log.error({ error, account: row?.id }, 'a sign-up that nobody confirmed could not be ended'),
+          plugin.log.error({ error, account: row?.id }, 'an unconfirmed sign-up could not be erased'),
         );
     }
   }

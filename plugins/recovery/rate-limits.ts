@@ -9,6 +9,6 @@ export const CONFIRMATIONS: Bucket = { name: 'email_verification', window: HOUR 
 /** Throws 429 with the time to wait when the limit is exceeded. */
 export async function consume(limits: Limits, bucket: Bucket, key: string, limit: number): Promise<void> {
   const message = (seconds: number): string =>
-    `You have asked for several mails; wait ${Math.ceil(seconds / 60)} min before the next`;
+    `You have requested several e-mails; wait ${Math.ceil(seconds / 60)} min before the next`;
   assertAllowed(await limits.consume(bucket, key, limit), message);
 }

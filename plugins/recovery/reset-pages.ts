@@ -46,7 +46,7 @@ export function protectPage(res: Response): void {
  */
 export function invalidLink(again: string): Negotiated {
   const page = view('@recovery/invalid-link', head('gone.title'), { again }, 404);
-  return negotiated(page, notFound('This link no longer works; ask for a new one'));
+  return negotiated(page, notFound('This link no longer works; request a new one'));
 }
 
 /** /password/forgot, and the page that its mail links to. */

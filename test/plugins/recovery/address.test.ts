@@ -108,7 +108,7 @@ describe('a new e-mail address, when addresses are confirmed', () => {
     expect([form.status, form.text.includes('This link is not yours')]).toEqual([403, true]);
     expect((await follow(other, link)).body).toEqual({
       success: false,
-      error: 'Another member asked for this link; log in as that member to follow it',
+      error: 'Another member requested this link; log in as that member to use it',
       code: 'forbidden',
       request_id: expect.any(String),
     });

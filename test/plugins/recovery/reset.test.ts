@@ -132,7 +132,7 @@ describe('the reset link', () => {
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 404]);
     expect((await choose(link)).body).toEqual({
       success: false,
-      error: 'This link no longer works; ask for a new one',
+      error: 'This link no longer works; request a new one',
       code: 'not_found',
       request_id: expect.any(String),
     });
