@@ -57,11 +57,11 @@ export const reportWorkedOn = defineAction<{
 
 export const reportMeta = defineSlot<ReportRecord>(
   'report.meta',
-  'On each report in the moderators’ list, and on its own page, below why and by whom: what else is known.',
+  'On each report in the moderators’ list, and on its own page, below the reason and the reporter: additional information.',
 );
 export const reportActions = defineSlot<ReportRecord & { readonly author_id: string }>(
   'report.actions',
-  'On the page of an open report, among its buttons: what else a moderator can do about it.',
+  'On the page of an open report, among its buttons: further actions for moderators.',
 );
 
 /**
@@ -75,7 +75,7 @@ export interface Reports {
 export const Reports = defineToken<Reports>('Reports');
 
 export const report = definePermission('reports.report', {
-  label: 'report what others wrote',
+  label: 'report others’ posts',
   default: 'member',
 });
 export const handleReports = definePermission('reports.handle', {

@@ -40,7 +40,7 @@ export class Claims {
         .filter((row) => row.claimed_by === null || row.claimed_by === viewer.id)
         .map((row) => row.id);
       if (!claimable.includes(id))
-        throw new HttpError(409, 'Somebody else works on this report already, or has dealt with it');
+        throw new HttpError(409, 'Someone else is already working on this report, or has handled it');
       await data.all(
         sql`update report set claimed_by = ${viewer.id}, claimed_at = ${new Date(clock.now())}
           where id = any(${claimable}::uuid[])`,

@@ -72,7 +72,7 @@ export class ReportWriter {
       return row;
     });
     const row = made ?? (await this.#one(open));
-    if (!row) throw new HttpError(409, 'Your report of this post has just been handled; report it again if you must');
+    if (!row) throw new HttpError(409, 'Your report of this post has just been handled; report it again if necessary');
     return row;
   }
 

@@ -22,7 +22,7 @@ export function reportRoutes({ plugin, settings, reader, writer }: RoutesDeps): 
     path: '/reports',
     can: report,
     status: 201,
-    summary: 'Report a post; while one’s report of it is open, that one is answered',
+    summary: 'Report a post; returns the caller’s open report of the post if there is one',
     result,
     body: Type.Object({ post_id: Id, reason: Type.Enum([...REASONS]), note: Type.Optional(Note) }),
   })(async ({ actor, body: { post_id: postId, reason, note } }) => {
@@ -34,7 +34,7 @@ export function reportRoutes({ plugin, settings, reader, writer }: RoutesDeps): 
     method: 'get',
     path: '/reports',
     can: handleReports,
-    summary: 'Reports of what the caller may see, the newest first',
+    summary: 'Reports of posts that the caller may see, newest first',
     query: Type.Object({ ...Paging, status: Type.Optional(Type.Enum([...STATUSES])) }),
     result: listOf('reports', ReportRecord),
   })(async ({ actor, query: { limit, ...query } }) => {
@@ -46,7 +46,7 @@ export function reportRoutes({ plugin, settings, reader, writer }: RoutesDeps): 
     method: 'put',
     path: '/reports/:id',
     can: handleReports,
-    summary: 'Say that a report is dealt with, and with it all open reports of its post',
+    summary: 'Resolve or dismiss a report, together with all open reports of its post',
     params: IdParams,
     result,
     body: Type.Object({ status: Type.Enum([...OUTCOMES]), note: Type.Optional(Note) }),
