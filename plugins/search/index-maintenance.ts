@@ -54,7 +54,7 @@ export class IndexMaintenance {
         const copied = before + batchSize;
         const intervals = (posts: number): number => Math.floor(posts / LOG_INTERVAL);
         if (copied > 0 && (done || intervals(copied) > intervals(before)))
-          log.info({ posts: copied, done }, 'posts were looked through for the search');
+          log.info({ posts: copied, done }, 'posts were backfilled into the search index');
         if (done) counts.delete(since);
         else counts.set(since, copied);
         return next;
@@ -85,11 +85,11 @@ export class IndexMaintenance {
             limit ${BATCH} for update skip locked) o (same) where s.id = o.same returning s.id`);
       indexed += rows.length;
       if (indexed % LOG_INTERVAL === 0 && rows.length > 0)
-        log.info({ posts: indexed, language }, 'the search index changes its language');
+        log.info({ posts: indexed, language }, 'the search index is being reindexed in another language');
       after = rows.reduce((last, { id }) => (id > last ? id : last), after);
       if (rows.length > 0) continue;
       if (await this.#finish(language)) {
-        if (indexed > 0) log.info({ posts: indexed, language }, 'the search index is in its new language');
+        if (indexed > 0) log.info({ posts: indexed, language }, 'the search index was reindexed in another language');
         return;
       }
       // Some posts were skipped because they were locked.

@@ -40,7 +40,7 @@ export function addRelated(
       accessTag,
       searchTag,
     ],
-    summary: 'Discussions about what this one is about.',
+    summary: 'Discussions related to this one.',
   })(({ target }) =>
     shared(async (viewer) => {
       const found = await discussions.listItems(await search.related(target, viewer));

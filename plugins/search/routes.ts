@@ -34,7 +34,7 @@ export function addRoutes(plugin: PluginHandle, { search, settings, clock }: Rou
     method: 'get',
     path: '/search',
     can: 'public',
-    summary: 'Discussions, posts or users the caller may see, the best first',
+    summary: 'Discussions, posts or users the caller may see, best match first',
     query: Type.Object({
       q: Type.String({
         pattern: '\\S',

@@ -18,13 +18,13 @@ export function addSimilarDiscussions(plugin: PluginHandle, search: Search, web:
     method: 'get',
     path: '/search/similar',
     can: 'member',
-    summary: 'Discussions whose titles are like one, the closest first; five at most',
+    summary: 'Discussions whose titles are similar to the given one, closest first; at most five',
     query: Type.Object({ title: Type.String({ pattern: '\\S', maxLength: LONGEST }) }),
     result: Type.Object({
       discussions: Type.Array(
         Type.Pick(DiscussionRecord, ['id', 'number', 'title', 'url', 'category', 'reply_count', 'last_post_at']),
       ),
-      html: Type.String({ description: 'The same as a list; empty without any' }),
+      html: Type.String({ description: 'The same, rendered as a list; empty if there are none' }),
     }),
     options: { bucket: SUGGESTIONS_BUCKET },
   })(async ({ actor, query }) => {

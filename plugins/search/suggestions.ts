@@ -37,9 +37,9 @@ export function addSuggestions(plugin: PluginHandle, { clock, web }: { clock: Cl
     method: 'get',
     path: '/search/suggestions',
     can: 'public',
-    summary: 'Discussions, members and tags whose names begin like what is being typed',
+    summary: 'Discussions, members and tags whose names begin with what is being typed',
     query: Type.Object({
-      q: Type.String({ pattern: '\\S', maxLength: 100, description: 'Beginnings of words; two letters at least' }),
+      q: Type.String({ pattern: '\\S', maxLength: 100, description: 'Beginnings of words; at least two letters' }),
     }),
     result: Type.Object({ groups: Type.Array(Suggestions) }),
     options: { bucket: SUGGESTIONS_BUCKET },

@@ -45,6 +45,6 @@ function dayOf(name: string, value: string): number {
     ? Date.parse(value.includes('T') && !/(?:Z|[+-]\d\d:\d\d)$/.test(value) ? `${value}Z` : value)
     : NaN;
   if (!isMoment(time))
-    throw new InvalidInput([{ field: 'q', message: `has a date after ${name}: that is none; write it as 2026-01-31` }]);
+    throw new InvalidInput([{ field: 'q', message: `has an invalid date after "${name}:"; write it as 2026-01-31` }]);
   return time;
 }

@@ -34,7 +34,7 @@ const importOld = (count: number) => {
 describe('a new forum', () => {
   test('has nothing to backfill', async () => {
     await forum.settled();
-    expect(forum.app.lines.filter(({ message }) => message.includes('looked through'))).toEqual([]);
+    expect(forum.app.lines.filter(({ message }) => message.includes('backfilled into the search index'))).toEqual([]);
     expect(await forum.app.app.data.all(sql`select plugin from backfill where plugin = 'search'`)).toHaveLength(1);
   });
 });
@@ -61,13 +61,18 @@ describe('after being disabled and enabled again, search', () => {
       ['Kept'],
       ['Long ago'],
     ]);
-    expect(forum.app.lines.some(({ message, done }) => message.includes('looked through') && done === true)).toBe(true);
+    expect(
+      forum.app.lines.some(
+        ({ message, done }) => message.includes('backfilled into the search index') && done === true,
+      ),
+    ).toBe(true);
   });
 
   test('backfills nothing if nothing has changed', async () => {
     forum.app.clock.advance(120_000);
     await without(async () => undefined);
-    const walks = () => forum.app.lines.filter(({ message }) => message.includes('looked through')).length;
+    const walks = () =>
+      forum.app.lines.filter(({ message }) => message.includes('backfilled into the search index')).length;
     const before = walks();
     await without(async () => forum.app.clock.advance(120_000));
     expect(walks()).toBe(before);
@@ -109,7 +114,7 @@ describe('after being disabled and enabled again, search', () => {
       const [all] = await app.data.all(sql<{ count: number }>`select count(*)::int as count from post`);
       posts = all!.count;
     });
-    const logged = lines.slice(before).filter(({ message }) => message.includes('looked through'));
+    const logged = lines.slice(before).filter(({ message }) => message.includes('backfilled into the search index'));
     expect(posts).toBeGreaterThan(1_000);
     expect(logged.map((line) => [line['posts'], line['done']])).toContainEqual([posts, true]);
   });
