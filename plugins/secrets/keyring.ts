@@ -39,7 +39,7 @@ export function createKeyring(root: string, previous?: string): Keyring {
         if (text !== undefined) return text;
       }
       throw new ConfigurationError(
-        'A stored secret cannot be opened: SECRET_KEY is not the one it was sealed with, or it was changed. Restore the old key.',
+        'A stored secret cannot be decrypted: SECRET_KEY is not the key it was encrypted with, or the secret was changed. Restore the old key.',
       );
     },
     replace(fresh) {

@@ -18,15 +18,18 @@ import { rotate } from './rotation.ts';
 
 const secretRotate = defineCommand({
   name: 'secret rotate',
-  summary: 'Makes a new root key and seals every stored secret with it.',
+  summary: 'Generates a new root key and re-encrypts every stored secret with it.',
   options: Type.Object({
-    force: Type.Boolean({ default: false, description: 'Also while plugins are off; what they have sealed is lost' }),
+    force: Type.Boolean({
+      default: false,
+      description: 'Rotate even while plugins are off; their stored secrets are lost',
+    }),
   }),
   needs: { rootKey: RootKey },
   async run({ rootKey }, { force }, console) {
     await rootKey.rotate({ force });
     console.print(
-      'There is a new root key. Other processes of this site must be started anew; then members log in again, and links and forms made before no longer count.',
+      'There is a new root key. Restart the other processes of this site; members then have to log in again, and existing links and forms are no longer valid.',
     );
   },
 });
@@ -58,7 +61,7 @@ export default definePlugin({
         .map(({ id }) => id);
       if (inactive.length > 0 && !force)
         throw new ConfigurationError(
-          `What these plugins have sealed would be lost, since they do not run: ${inactive.join(', ')}. Switch them on first, or use --force`,
+          `The stored secrets of these plugins would be lost because they are not running: ${inactive.join(', ')}. Switch them on first, or use --force`,
         );
       await rotate(deps);
     };

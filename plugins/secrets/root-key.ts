@@ -23,7 +23,7 @@ export async function loadKeyring(key: string | undefined, folder: string): Prom
   if (current.length < MIN_LENGTH) {
     const where = key === undefined ? join(folder, KEY_FILE) : 'SECRET_KEY';
     throw new ConfigurationError(
-      `${where} has fewer than ${MIN_LENGTH} characters; make a new one with: openssl rand -base64 32`,
+      `${where} has fewer than ${MIN_LENGTH} characters; generate a new one with: openssl rand -base64 32`,
     );
   }
   return createKeyring(current, key === undefined ? await nextKey(folder) : undefined);

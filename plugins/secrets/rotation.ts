@@ -29,7 +29,7 @@ export interface RotationDeps {
 export async function rotate({ keyring, environment: { dataDir, secretKey }, ...deps }: RotationDeps): Promise<void> {
   if (secretKey !== undefined) {
     throw new ConfigurationError(
-      `The root key comes from SECRET_KEY. Stop all servers, write it to ${join(dataDir, KEY_FILE)}, unset SECRET_KEY, run this again, and set SECRET_KEY to what the file holds then`,
+      `The root key comes from SECRET_KEY. Stop all servers, write it to ${join(dataDir, KEY_FILE)}, unset SECRET_KEY, run this command again, and then set SECRET_KEY to the contents of the file`,
     );
   }
   const [stored, next] = [join(dataDir, KEY_FILE), join(dataDir, NEXT_KEY_FILE)];

@@ -263,7 +263,7 @@ it('two-factor login keeps working with a new root key', async () => {
 it('the root key cannot be rotated while the plugin is disabled, unless forced', async () => {
   await using own = await startForum({ environment: { secretKey: undefined } });
   await own.app.plugins.disable('two-factor');
-  await expect(own.app.service(RootKey).rotate()).rejects.toThrow(/do not run: two-factor\. Switch them on first/);
+  await expect(own.app.service(RootKey).rotate()).rejects.toThrow(/are not running: two-factor\. Switch them on first/);
   await own.app.plugins.enable('two-factor');
   await own.app.service(RootKey).rotate();
   await own.app.plugins.disable('two-factor');
