@@ -92,6 +92,6 @@ export interface Identities {
 export const Identities = defineToken<Identities>('Identities');
 
 export const manageProviders = definePermission('single-sign-on.manage', {
-  label: 'manage identity providers, by which members log in',
+  label: 'manage identity providers that members log in with',
   default: 'admin',
 });

@@ -21,7 +21,7 @@ const lineOf = ({ slug, label, active, linkedAt, usedAt }: LinkedIdentity): stri
 
 const list = defineCommand({
   name: 'identity list',
-  summary: 'List the accounts at identity providers by which a member logs in',
+  summary: 'List the accounts at identity providers that a member logs in with',
   example: 'identity list ada',
   positional: ['name'],
   options: Type.Object({ name }),
@@ -30,13 +30,13 @@ const list = defineCommand({
     const account = await find(accounts, options.name);
     const linked = await identities.of(account.id);
     for (const identity of linked) console.print(lineOf(identity));
-    if (linked.length === 0) console.print(`${account.username} has linked no account of another site.`);
+    if (linked.length === 0) console.print(`${account.username} has no linked accounts.`);
   },
 });
 
 const unlink = defineCommand({
   name: 'identity unlink',
-  summary: 'Unlink the account at an identity provider by which a member logs in',
+  summary: 'Unlink a member’s account at an identity provider',
   example: 'identity unlink ada keycloak',
   positional: ['name', 'provider'],
   options: Type.Object({ name, provider: Type.String({ title: 'Short name of the identity provider' }) }),
@@ -44,7 +44,7 @@ const unlink = defineCommand({
   async run({ accounts, identities }, options, console) {
     const account = await find(accounts, options.name);
     await identities.unlink(account.id, options.provider);
-    console.print(`${account.username} no longer logs in by ${options.provider}.`);
+    console.print(`${account.username} can no longer log in with ${options.provider}.`);
   },
 });
 

@@ -81,7 +81,7 @@ test.each([320, ...inFull(1280)])(
     await page.goto('/login/confirm');
     await expectFit(page);
     await page.goto('/auth/example/callback');
-    await page.getByText('was begun in another browser').waitFor();
+    await page.getByText('was started in another browser').waitFor();
     await expectFit(page);
     // The provider’s own pages load fonts from elsewhere.
     expect(complaints.filter((complaint) => !/googleapis|NAME_NOT_RESOLVED|status of 40[09]/.test(complaint))).toEqual(

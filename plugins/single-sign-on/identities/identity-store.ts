@@ -51,18 +51,18 @@ const lockOf = (accountId: string): string => `single-sign-on:account ${accountI
 /** Messages if an account cannot be unlinked. */
 const REFUSALS = {
   member: {
-    last: 'You could not log in any more: set a password first',
-    none: 'No account of this provider is linked to yours',
+    last: 'You would no longer be able to log in: set a password first',
+    none: 'No account at this provider is linked to yours',
   },
   operator: {
-    last: 'The member could not log in any more: they need a password first, by “Forgot your password?” or the command user reset-password',
-    none: 'The member has linked no account of this provider',
+    last: 'The member would no longer be able to log in: they need a password first, set with “Forgot your password?” or the command user reset-password',
+    none: 'The member has no linked account at this provider',
   },
 } as const;
 /** SQLSTATE of a unique violation. */
 const TAKEN = '23505';
 /** The provider has been removed or moved. */
-const gone = (): HttpError => notFound('Members do not log in by this provider');
+const gone = (): HttpError => notFound('Members cannot log in with this provider');
 
 /**
  * The accounts at providers that members have linked: each member has at most one at each provider, and each belongs to
@@ -125,8 +125,8 @@ export class IdentityStore implements LoginMethod {
       throw new HttpError(
         409,
         known
-          ? 'That account is linked to another member already'
-          : 'Another account of this provider is linked to yours already; unlink that first',
+          ? 'That account is already linked to another member'
+          : 'Another account at this provider is already linked to yours; unlink it first',
       );
     }
   }

@@ -82,7 +82,7 @@ export function addSettingsPages(
     method: 'post',
     path: `${LINKED}/:provider/link`,
     can: 'member',
-    summary: 'Link an account of another site, by which to log in',
+    summary: 'Link an account at another site to log in with',
     params: Named,
     options,
   })(async ({ actor, req, res, params }) =>
@@ -99,7 +99,7 @@ export function addSettingsPages(
     method: 'post',
     path: `${LINKED}/:provider/unlink`,
     can: 'member',
-    summary: 'Unlink an account of another site',
+    summary: 'Unlink an account at another site',
     params: Named,
     options,
   })(async ({ actor, params }) => {

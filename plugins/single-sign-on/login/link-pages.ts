@@ -57,7 +57,7 @@ export function addLinkPages(
     return { identity: provider.trustsEmail ? identity : { ...identity, provenEmail: null }, provider };
   };
   const noArrival = (): Negotiated => {
-    const error = 'Nobody from another site waits here, or it took more than half an hour: begin again.';
+    const error = 'There is no login from another site to complete, or it took more than half an hour: start again.';
     return negotiated(
       redirect('/login', { notice: phrase('single-sign-on:nobody-waits'), noticeKind: 'info' }),
       new HttpError(401, error, { code: 'login_needed' }),
@@ -105,7 +105,7 @@ export function addLinkPages(
     method: 'post',
     path: UNKNOWN,
     can: 'member',
-    summary: 'Link the account of another site to yours',
+    summary: 'Link the account at another site to yours',
     options: { confirm: true },
   })(async ({ actor, req }) => {
     const arrival = await arrivalOf(req);
@@ -119,14 +119,14 @@ export function addLinkPages(
 
   const rerender = async (retry: Retry): Promise<View> => {
     const arrival = await arrivalOf(retry.req);
-    if (!arrival) throw new HttpError(401, 'Nobody from another site waits here', { code: 'login_needed' });
+    if (!arrival) throw new HttpError(401, 'There is no login from another site to complete', { code: 'login_needed' });
     return guestView(arrival, retry);
   };
   plugin.route(pages, {
     method: 'post',
     path: REGISTER,
     can: 'public',
-    summary: 'Sign up as whom an identity provider has sent',
+    summary: 'Sign up with an account at an identity provider',
     body: RegisterForm,
     options: { rerender },
   })(async ({ req, res, body }) => {
@@ -134,7 +134,7 @@ export function addLinkPages(
     if (!arrival) return noArrival();
     const { identity, provider } = arrival;
     if (!provider.createsAccounts)
-      throw new HttpError(403, `Accounts of ${provider.name} do not make members here`, {
+      throw new HttpError(403, `You cannot sign up with an account at ${provider.name}`, {
         code: 'registration_closed',
       });
     const { provenEmail } = identity;

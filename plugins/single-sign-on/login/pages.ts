@@ -85,7 +85,7 @@ export function addLoginPages(plugin: PluginHandle, deps: LoginPagesDeps): void 
     method: 'post',
     path: pathOf(':provider'),
     can: 'public',
-    summary: 'Log in, or sign up, by an identity provider',
+    summary: 'Log in or sign up with an identity provider',
     params: Named,
     body: LoginForm,
   })(async ({ req, res, params, body }) =>
@@ -119,7 +119,7 @@ export function addLoginPages(plugin: PluginHandle, deps: LoginPagesDeps): void 
     method: 'post',
     path: `${pathOf(':provider')}/confirm`,
     can: 'member',
-    summary: 'Confirm that it is you, at an identity provider',
+    summary: 'Confirm your identity at an identity provider',
     params: Named,
     body: ConfirmForm,
     options: { rerender, longText: true },
@@ -154,7 +154,10 @@ export function addLoginPages(plugin: PluginHandle, deps: LoginPagesDeps): void 
     const identifiedAt = authenticatedAt === undefined ? undefined : new Date(authenticatedAt);
     const { redirectTo, json } = await sessions.beginLogin(req, res, account, { remember, identifiedAt, returnTo });
     await identities.recordUse(known);
-    plugin.log.info({ account: account.id, provider: provider.slug, address: http.ip(req) }, 'login by a provider');
+    plugin.log.info(
+      { account: account.id, provider: provider.slug, address: http.ip(req) },
+      'login with an identity provider',
+    );
     return negotiated(redirect(redirectTo), json);
   };
 
@@ -172,12 +175,12 @@ export function addLoginPages(plugin: PluginHandle, deps: LoginPagesDeps): void 
   const confirm = async ({ req, actor, provider, attempt, identification }: Returned): Promise<Negotiated> => {
     const { subject, authenticatedAt = 0 } = identification;
     if ((await identities.find(subjectKey(provider, subject)))?.accountId !== actor.id)
-      throw new SignOnFailure('other', 403, `That is not the account of ${provider.name} that is linked to yours`);
+      throw new SignOnFailure('other', 403, `That is not the account at ${provider.name} that is linked to yours`);
     if (authenticatedAt < attempt.startedAt.getTime() - SKEW)
       throw new SignOnFailure(
         'not_again',
         403,
-        `${provider.name} did not ask you again who you are, or does not say when it did; set a password to confirm with`,
+        `${provider.name} did not ask you to log in again, or did not report when it did; set a password to confirm with`,
       );
     await sessions.confirmIdentity(req);
     const until = sessions.confirmedUntil(req)?.toISOString();
@@ -190,7 +193,11 @@ export function addLoginPages(plugin: PluginHandle, deps: LoginPagesDeps): void 
   const cancelled = (provider: OpenProvider, error: unknown): SignOnFailure =>
     error === 'access_denied'
       ? new SignOnFailure('cancelled', 403, `The login was cancelled at ${provider.name}`)
-      : new SignOnFailure('refused', 502, `${provider.name} refused the login; try again, or tell the administrators`);
+      : new SignOnFailure(
+          'refused',
+          502,
+          `${provider.name} refused the login; try again, or contact the administrators`,
+        );
 
   const finish = async (
     returned: Pick<Returned, 'actor' | 'req' | 'res' | 'provider'>,
@@ -201,10 +208,10 @@ export function addLoginPages(plugin: PluginHandle, deps: LoginPagesDeps): void 
       throw new SignOnFailure(
         'state',
         400,
-        'This login took more than ten minutes, was used already, or was begun in another browser; begin again',
+        'This login took more than ten minutes, was already used, or was started in another browser; start again',
       );
     if (attempt.accountId !== null && attempt.accountId !== actor.id)
-      throw new SignOnFailure('member', 400, 'You are no longer logged in as the member who began this');
+      throw new SignOnFailure('member', 400, 'You are no longer logged in as the member who started this');
     if (req.query['error'] !== undefined) throw cancelled(provider, req.query['error']);
     const url = new URL(provider.redirectUri);
     url.search = new URL(req.originalUrl, environment.baseUrl).search;
@@ -229,7 +236,7 @@ export function addLoginPages(plugin: PluginHandle, deps: LoginPagesDeps): void 
       if (!(error instanceof HttpError)) throw error;
       const reason = error instanceof SignOnFailure ? error.reason : error.code;
       const said = ERROR.exec(String(req.query['error']))?.[0];
-      plugin.log.info({ provider: provider.slug, reason, said }, 'nobody was logged in by an identity provider');
+      plugin.log.info({ provider: provider.slug, reason, said }, 'a login with an identity provider was refused');
       await plugin.emit(signOnRefused, { provider: provider.id, reason, address: http.ip(req) });
       return signOn.failed(error, attempt);
     }

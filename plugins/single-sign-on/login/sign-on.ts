@@ -87,7 +87,7 @@ export class SignOn {
 }
 
 const tooManyLogins = (seconds: number): string =>
-  `Too many logins were begun from here. Try again in ${seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`}.`;
+  `Too many logins were started from your address. Try again in ${seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`}.`;
 
 /** The URLs of these pages contain login secrets: no referrer is sent, and nothing is cached. */
 export function protectPage(res: Response): void {

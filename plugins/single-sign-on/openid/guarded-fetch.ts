@@ -29,7 +29,7 @@ export const guardedFetch =
         length += chunk.length;
         if (length > MAX_BYTES) {
           response.destroy();
-          throw new Error(`answers with more than ${MAX_BYTES} bytes`);
+          throw new Error(`responds with more than ${MAX_BYTES} bytes`);
         }
         chunks.push(chunk);
       }

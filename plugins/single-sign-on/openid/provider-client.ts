@@ -60,16 +60,11 @@ export class ProviderClient {
       const problem = causesOf(error).map(messageOf).join(': ').slice(0, 500);
       this.#deps.log.warn({ provider: provider.slug, problem }, 'a login at an identity provider failed');
       throw away
-        ? new SignOnFailure(
-            'unreachable',
-            502,
-            `${provider.name} cannot be reached at the moment; try again later`,
-            error,
-          )
+        ? new SignOnFailure('unreachable', 502, `${provider.name} is currently unreachable; try again later`, error)
         : new SignOnFailure(
             'answer',
             502,
-            `What ${provider.name} answered was not right, so no one was logged in; tell the administrators`,
+            `The response from ${provider.name} was invalid, so you were not logged in; contact the administrators`,
             error,
           );
     }

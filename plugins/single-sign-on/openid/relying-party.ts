@@ -96,7 +96,7 @@ export class RelyingParty {
       ...(again && { prompt: 'login', max_age: '0' }),
     });
     if (url.protocol !== 'https:' && url.protocol !== new URL(provider.issuer).protocol)
-      throw new Error('sends people to an address without https');
+      throw new Error('sends users to an address without https');
     return url;
   }
 
@@ -116,8 +116,8 @@ export class RelyingParty {
     const claims = tokens.claims();
     if (!claims) throw new Error('sends no ID token');
     if (claims.azp !== undefined && claims.azp !== provider.clientId)
-      throw new Error('sends an ID token that was made for another client');
-    if (claims.sub.length > MAX_SUBJECT || !isPlainLine(claims.sub)) throw new Error('sends a subject that is none');
+      throw new Error('sends an ID token that was issued for another client');
+    if (claims.sub.length > MAX_SUBJECT || !isPlainLine(claims.sub)) throw new Error('sends an invalid subject');
     return {
       subject: claims.sub,
       authenticatedAt: typeof claims.auth_time === 'number' ? claims.auth_time * 1_000 : undefined,

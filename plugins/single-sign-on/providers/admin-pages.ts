@@ -214,7 +214,7 @@ function shownName(name: string): string {
 function changesOf(body: Partial<SaveBody>): Partial<ProviderInput> {
   const { slug, name, client_id: clientId, client_secret: secret, scopes, active } = body;
   if (slug !== undefined && !SLUG.test(slug))
-    refuse('slug', 'must have 2 to 30 small letters a–z, digits or "-", and begin with a letter');
+    refuse('slug', 'must have 2 to 30 lowercase letters a–z, digits or "-", and begin with a letter');
   if (clientId?.trim() === '') refuse('client_id', 'is required');
   return {
     ...(slug !== undefined && { slug }),
@@ -230,7 +230,7 @@ function changesOf(body: Partial<SaveBody>): Partial<ProviderInput> {
 
 function checkedScopes(text: string): string {
   const scopes = text.split(/\s+/).filter(Boolean);
-  if (!scopes.every((scope) => SCOPE.test(scope))) refuse('scopes', 'has a scope with signs that none has');
+  if (!scopes.every((scope) => SCOPE.test(scope))) refuse('scopes', 'has a scope with invalid characters');
   return [...new Set(['openid', ...scopes])].join(' ');
 }
 

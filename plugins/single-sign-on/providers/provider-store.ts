@@ -86,7 +86,7 @@ export class ProviderStore implements SealedStore {
   /** Throws 404 if there is no provider of this name, or if it is off. */
   async named(slug: string): Promise<OpenProvider> {
     const provider = (await this.active()).find((one) => one.slug === slug);
-    if (!provider) throw notFound('Members do not log in by this provider');
+    if (!provider) throw notFound('Members cannot log in with this provider');
     return this.open(provider);
   }
 
@@ -115,7 +115,7 @@ export class ProviderStore implements SealedStore {
     const now = clock.now();
     await data.lock('single-sign-on:providers');
     const all = await data.all(sql<{ slug: string }>`select slug from single_sign_on_provider`);
-    if (all.length >= MAX_PROVIDERS) throw new HttpError(409, `There are ${MAX_PROVIDERS} providers already`);
+    if (all.length >= MAX_PROVIDERS) throw new HttpError(409, `There are already ${MAX_PROVIDERS} providers`);
     if (all.some(({ slug }) => slug === input.slug))
       throw new InvalidInput([{ field: 'slug', message: 'is the short name of another provider' }]);
     const secret = clientSecret === undefined ? null : secrets.seal(clientSecret);
@@ -142,11 +142,14 @@ export class ProviderStore implements SealedStore {
     const next = { ...before, ...given };
     if (next.issuer !== before.issuer && (await this.#isLinked(id)))
       throw new InvalidInput([
-        { field: 'issuer', message: 'stays while members have linked accounts there; add another provider instead' },
+        {
+          field: 'issuer',
+          message: 'cannot be changed while members have linked accounts there; add another provider instead',
+        },
       ]);
     // The secret is never shown to administrators, so it must not be sent to a server of their choice either.
     if (next.issuer !== before.issuer && before.sealedSecret !== null && clientSecret === undefined)
-      throw new InvalidInput([{ field: 'client_secret', message: 'is needed anew for another issuer' }]);
+      throw new InvalidInput([{ field: 'client_secret', message: 'must be entered again for a different issuer' }]);
     if (next.issuer !== before.issuer) await this.#endLogins(id);
     const secret = clientSecret === undefined ? before.sealedSecret : secrets.seal(clientSecret);
     const row = await data.one(sql<Provider>`update single_sign_on_provider set name = ${next.name},

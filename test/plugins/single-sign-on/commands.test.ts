@@ -29,13 +29,13 @@ describe('the operator commands', () => {
       `example: ada@elsewhere.test, linked ${today}, not used yet`,
     ]);
     await forum.create('bob');
-    expect(await run('identity', 'list', 'bob')).toEqual(['bob has linked no account of another site.']);
+    expect(await run('identity', 'list', 'bob')).toEqual(['bob has no linked accounts.']);
     await expect(run('identity', 'list', 'nobody')).rejects.toThrow('There is no member "nobody"');
   });
 
   it('unlink an account, which can no longer log in, with a mail to the member and an audit log entry', async () => {
     const { account, client } = await forum.linked('cleo', 'an intruder');
-    expect(await run('identity', 'unlink', 'cleo', 'example')).toEqual(['cleo no longer logs in by example.']);
+    expect(await run('identity', 'unlink', 'cleo', 'example')).toEqual(['cleo can no longer log in with example.']);
     expect((await client.get(LINKED, JSON_ONLY)).body.linked_accounts).toEqual([]);
     expect(target(await forum.signOn(forum.visitor(), 'an intruder'))).toBe('/login/link');
     expect((await nextMail(forum.forum, 'cleo@example.org', 1)).headers['subject']).toBe(
@@ -53,7 +53,7 @@ describe('the operator commands', () => {
   it('report an unknown provider or an account that is not linked', async () => {
     await forum.create('dora');
     await expect(run('identity', 'unlink', 'dora', 'example')).rejects.toThrow(
-      'The member has linked no account of this provider',
+      'The member has no linked account at this provider',
     );
     await expect(run('identity', 'unlink', 'dora', 'nowhere')).rejects.toThrow('There is no such provider');
   });
@@ -65,7 +65,7 @@ describe('the operator commands', () => {
     await client.csrf('/login/link');
     await client.submit('/register/link', { username: 'hedy' });
     await expect(run('identity', 'unlink', 'hedy', 'example')).rejects.toThrow(
-      'The member could not log in any more: they need a password first',
+      'The member would no longer be able to log in: they need a password first',
     );
     expect(target(await forum.signOn(forum.visitor(), 'hedy'))).toBe('/');
     await run('user', 'reset-password', 'hedy', '--password', 'Another-harbour-43');

@@ -72,14 +72,14 @@ describe('a provider’s response', () => {
       /untrusted audiences/,
       { claims: { aud: [CLIENT.id, 'another-client'] } },
     ],
-    ['authorized for another client', /made for another client/, { claims: { azp: 'another-client' } }],
-    ['from another issuer', /"iss"/, { claims: { iss: 'http://127.0.0.1:1' } }],
-    ['that has expired', /timestamp/, { claims: { iat: now() - 2 * hour, exp: now() - hour } }],
-    ['without an expiry', /"exp"/, { claims: { exp: undefined } }],
-    ['without a subject', /"sub"/, { claims: { sub: undefined } }],
-    ['with control characters in the subject', /a subject that is none/, { claims: { sub: 'ada\u0000' } }],
-    ['with a subject that is too long', /a subject that is none/, { claims: { sub: 'a'.repeat(256) } }],
-    ['signed with another key', /signature verification failed/, { forged: true }],
+    ['made for another client', /issued for another client/, { claims: { azp: 'another-client' } }],
+    ['in the name of another provider', /"iss"/, { claims: { iss: 'http://127.0.0.1:1' } }],
+    ['that is over', /timestamp/, { claims: { iat: now() - 2 * hour, exp: now() - hour } }],
+    ['without an end', /"exp"/, { claims: { exp: undefined } }],
+    ['of nobody', /"sub"/, { claims: { sub: undefined } }],
+    ['of somebody who is no line of text', /an invalid subject/, { claims: { sub: 'ada\u0000' } }],
+    ['of somebody whose name does not end', /an invalid subject/, { claims: { sub: 'a'.repeat(256) } }],
+    ['signed with the key of another', /signature verification failed/, { forged: true }],
     ['without a signature', /"alg"/, { header: { alg: 'none' } }],
     ['with an HMAC signature, made with the public key', /"alg"/, { header: { alg: 'HS256' } }],
     [
@@ -105,7 +105,7 @@ describe('a provider’s response', () => {
     const { client, answer } = await comeBack(lies);
     expect(answer.status).toBe(502);
     expect(problems().at(-1)).toMatch(reason);
-    expect(answer.text).toContain('What Other answered was not right, so no one was logged in');
+    expect(answer.text).toContain('The response from Other was invalid, so you were not logged in');
     expect(hasSession(client)).toBe(false);
     expect(target(await client.get('/login/link'))).toBe('/login');
   });
@@ -117,7 +117,7 @@ describe('a provider’s response', () => {
     ]) {
       const { answer } = await comeBack({ tokens });
       expect(answer.status).toBe(502);
-      expect(answer.text).toContain('Other cannot be reached at the moment');
+      expect(answer.text).toContain('Other is currently unreachable');
     }
   });
 

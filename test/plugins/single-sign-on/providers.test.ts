@@ -94,7 +94,7 @@ describe('identity providers', () => {
   it('require a new secret for another issuer', async () => {
     const { id, issuer } = await forum.addProvider({ slug: 'third', name: 'Third' });
     const moved = { id, issuer: 'https://login.example.org' };
-    expect(await problems(moved)).toEqual(['client_secret is needed anew for another issuer']);
+    expect(await problems(moved)).toEqual(['client_secret must be entered again for a different issuer']);
     expect(await problems({ ...moved, client_secret: '' })).toHaveLength(1);
     expect((await forum.root.get(ADMIN, JSON_ONLY)).body.providers).toContainEqual(
       expect.objectContaining({ id, issuer }),
