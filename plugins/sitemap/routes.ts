@@ -25,7 +25,7 @@ export function addRoutes(plugin: PluginHandle, sitemap: Sitemap, baseUrl: strin
     method: 'get',
     path: '/',
     can: 'public',
-    summary: 'What guests see, or the index of its parts',
+    summary: 'The sitemap of what guests can see, or the index of its parts',
   })(() => send(ROOT_DOCUMENT));
 
   plugin.route(surfaces.parts, { method: 'get', path: '/:file', can: 'public', summary: 'A part of a large sitemap' })(
@@ -42,6 +42,6 @@ export function addRoutes(plugin: PluginHandle, sitemap: Sitemap, baseUrl: strin
     method: 'get',
     path: '/',
     can: 'public',
-    summary: 'What crawlers are asked to leave alone, and where the sitemap is',
+    summary: 'What crawlers are asked not to visit, and where the sitemap is',
   })(() => ({ type: 'text/plain; charset=utf-8', gzipped }));
 }

@@ -63,7 +63,7 @@ export class SitemapFiles {
       } catch (error) {
         log.warn(
           { error: messageOf(error), folder },
-          'the sitemap could not be written to files; see whether the folder may be written to',
+          'the sitemap could not be written to files; check whether the folder is writable',
         );
         next = performance.now() + RETRY_DELAY;
       }

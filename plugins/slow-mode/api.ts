@@ -5,7 +5,7 @@ export const PAUSES = [0, 60, 300, 900, 3_600, 21_600, 86_400] as const;
 /** The `slow_mode_seconds` of a discussion. */
 export const Pause = Type.Integer({
   enum: [...PAUSES],
-  description: 'Seconds that a member has to wait between two replies to the discussion; 0: no slow mode',
+  description: 'Seconds a member must wait between replies to the discussion; 0: no slow mode',
 });
 
 /** A moderator changed the pause between replies. */

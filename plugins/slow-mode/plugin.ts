@@ -37,7 +37,7 @@ export default definePlugin({
       },
       body: Pause,
       async save(_em, id, value, viewer) {
-        if (!access.allows(viewer, moderate)) throw new HttpError(403, 'Only moderators choose a slow mode');
+        if (!access.allows(viewer, moderate)) throw new HttpError(403, 'Only moderators can set slow mode');
         const seconds = value as number;
         if (await store.set(id, seconds))
           await plugin.emit(slowModeChanged, { discussion_id: id, seconds, by: viewer.id });

@@ -88,7 +88,7 @@ export function addFollowPages(
     body: Type.Object({
       ...FollowBody,
       level: Type.Enum([...FOLLOW_LEVELS]),
-      return_to: Type.Optional(Type.String({ maxLength: 2_048, description: 'The page that comes next' })),
+      return_to: Type.Optional(Type.String({ maxLength: 2_048, description: 'The page to redirect to afterwards' })),
     }),
   })(async ({ actor, body: { kind, subject_id: id, level, return_to: returnTo } }) => {
     const choice = level === 'normal' ? { leave: ['following', 'muted'] as const } : level;

@@ -12,7 +12,11 @@ export interface FollowDeps {
 /** The subject to follow or mute, in bodies of the API and of forms. */
 export const FollowBody = {
   kind: Type.Enum([...FOLLOW_KINDS]),
-  subject_id: Type.String({ minLength: 1, maxLength: 100, description: 'Of categories and tags the slug will do' }),
+  subject_id: Type.String({
+    minLength: 1,
+    maxLength: 100,
+    description: 'For categories and tags, the slug is accepted too',
+  }),
 };
 /** The level to set, or the levels to leave: the current level ends if it is one of these. */
 export type Choice = Exclude<FollowLevel, 'normal'> | { readonly leave: readonly FollowLevel[] };
@@ -58,7 +62,7 @@ export function addFollowRoutes(plugin: PluginHandle, deps: FollowDeps): void {
     path: '/subscriptions/mute',
     can: follow,
     summary:
-      'Mute a category or a tag, ignore a member, or stop: none of it is on the caller’s front page, counts as unread, or notifies but by mentions',
+      'Mute a category or a tag, ignore a member, or stop: their content is not on the caller’s front page, does not count as unread, and only mentions notify',
     body: Type.Object({ ...FollowBody, muted: Type.Boolean() }),
     result: Type.Object({ kind: FollowBody.kind, subject_id: Type.String(), muted: Type.Boolean() }),
   })(async ({ actor, body: { kind, subject_id: id, muted } }) => {
@@ -70,7 +74,7 @@ export function addFollowRoutes(plugin: PluginHandle, deps: FollowDeps): void {
     method: 'get',
     path: '/users/follows',
     can: 'member',
-    summary: 'Categories, tags and members that the caller follows, the newest first; all of them without `limit`',
+    summary: 'Categories, tags and members that the caller follows, newest first; all of them without `limit`',
     query: Type.Object(Paging),
     result: listOf('follows', FollowRecord),
   })(async ({ actor, query }) => {
@@ -83,7 +87,7 @@ export function addFollowRoutes(plugin: PluginHandle, deps: FollowDeps): void {
     path: '/users/mutes',
     can: 'member',
     summary:
-      'Categories and tags that the caller has muted, and members they ignore, the newest first; all of them without `limit`',
+      'Categories and tags that the caller has muted, and members they ignore, newest first; all of them without `limit`',
     query: Type.Object(Paging),
     result: listOf('mutes', FollowRecord),
   })(async ({ actor, query }) => {

@@ -25,7 +25,7 @@ interface Mute extends Followed {
 const followsTag = (userId: string): string => `follows:${userId}`;
 const FULL: Readonly<Record<StoredLevel, string>> = {
   following: `You follow ${MAX_FOLLOWS} categories, tags and members; stop following one first`,
-  muted: `You have muted ${MAX_FOLLOWS} categories, tags and members; end that for one first`,
+  muted: `You have muted ${MAX_FOLLOWS} categories, tags and members; unmute one first`,
 };
 
 /** The categories, tags and members that members follow or mute: one row per member and subject. */

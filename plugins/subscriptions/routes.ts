@@ -37,7 +37,7 @@ export function addRoutes(plugin: PluginHandle, { settings, accounts, discussion
         ? new InvalidInput([{ field: 'user_id', message: 'is required for guests' }])
         : loginNeeded();
     if (userId === undefined || userId === viewer.id) return viewer.id;
-    if (!isAdmin(viewer)) throw new HttpError(403, 'Only admins list what somebody else follows');
+    if (!isAdmin(viewer)) throw new HttpError(403, 'Only admins can list what another member follows');
     if (!(await accounts.find(userId))) throw notFound('There is no such user');
     return userId;
   };
@@ -46,7 +46,7 @@ export function addRoutes(plugin: PluginHandle, { settings, accounts, discussion
     method: 'get',
     path: '/users/subscriptions',
     can: 'public',
-    summary: 'What the caller follows or has muted, last activity first',
+    summary: 'Discussions the caller follows or has muted, most recent activity first',
     query: Type.Object({
       ...Paging,
       user_id: Type.Optional(Type.String({ maxLength: 64, description: 'Another member; admins only' })),

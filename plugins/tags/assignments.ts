@@ -66,7 +66,7 @@ export class Assignments {
       result: Type.Array(TagReference),
       body: Type.Union([Type.Array(Type.String(), { maxItems: 100 }), Type.String()], {
         description:
-          'Names, slugs or ids; forms may send one text with commas between. New names are created for members who may',
+          'Names, slugs or ids; forms may send one comma-separated string. New names are created for members who may',
       }),
       loadMany: (ids) => this.of(ids),
       formValue: (tags) => listed(tags as readonly TagReference[]),

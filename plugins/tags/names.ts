@@ -25,7 +25,7 @@ export function nameOf(text: string, field: string): string {
   const wrong = (message: string): InvalidInput => new InvalidInput([{ field, message }]);
   if (length < 1 || length > MAX_NAME_LENGTH)
     throw wrong(`must be names of 1 to ${MAX_NAME_LENGTH} characters; “${name.slice(0, 60)}” has ${length}`);
-  if (name.search(FORBIDDEN) >= 0) throw wrong('must be names without commas and invisible characters');
+  if (name.search(FORBIDDEN) >= 0) throw wrong('must be names without commas or invisible characters');
   return name;
 }
 

@@ -53,10 +53,10 @@ export function tagRoutes({ plugin, settings, clock, visible, discussions, web }
     method: 'get',
     path: '/tags',
     can: 'public',
-    summary: 'All tags of discussions the caller may see, the most used first',
+    summary: 'All tags of discussions the caller may see, most used first',
     query: Type.Object({
       ...Paging,
-      q: Type.Optional(Type.String({ maxLength: 100, description: 'A part of their names, in capitals or not' })),
+      q: Type.Optional(Type.String({ maxLength: 100, description: 'Part of the name, case-insensitive' })),
     }),
     result: listOf('tags', TagRecord),
     cacheTags,

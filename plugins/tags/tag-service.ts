@@ -73,7 +73,7 @@ export class TagService {
       const missing = words.filter((word) => !found.has(word));
       if (!create) throw missingTags(missing);
       if (attempt > MAX_SLUG_ATTEMPTS)
-        throw new InvalidInput([{ field: 'tags', message: `has “${missing[0]}”, which is too much like other tags` }]);
+        throw new InvalidInput([{ field: 'tags', message: `has “${missing[0]}”, which is too similar to other tags` }]);
       await this.#create(missing, attempt);
       found = await this.#known(words, hidden);
     }
@@ -140,7 +140,7 @@ export class TagService {
         ? undefined
         : (this.find(into) ?? this.#snapshot.find(({ name }) => keyOf(name) === keyOf(into)));
     if (into !== undefined && (!target || target.id === id))
-      throw new InvalidInput([{ field: 'merge_into', message: 'is not another tag' }]);
+      throw new InvalidInput([{ field: 'merge_into', message: 'must be a different, existing tag' }]);
     await this.#data.transaction(async () => {
       const ids = [id, ...(target ? [target.id] : [])].filter(isId);
       // Serializes with transactions that are about to use one of these tags.

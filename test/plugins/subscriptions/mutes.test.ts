@@ -263,7 +263,7 @@ describe('muting', () => {
     const refused = await mute('root', 'category', 'general');
     expect([refused.status, refused.body.error]).toEqual([
       400,
-      'You have muted 500 categories, tags and members; end that for one first',
+      'You have muted 500 categories, tags and members; unmute one first',
     ]);
   });
 
