@@ -71,4 +71,4 @@ const inWords = (seconds: number): string => {
 };
 const tooManyCodes = (seconds: number): string => `Too many codes were tried. Try again in ${inWords(seconds)}.`;
 const mustWait = (seconds: number): string =>
-  `Too many wrong codes were given. Try again in ${inWords(seconds)}, or give a backup code now.`;
+  `Too many wrong codes were entered. Try again in ${inWords(seconds)}, or enter a backup code now.`;

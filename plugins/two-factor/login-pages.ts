@@ -43,7 +43,7 @@ export function addLoginPages(plugin: PluginHandle, { service, verifier, session
     async ({ req, res, body }) => {
       const pending = ours(await sessions.pendingLogin(req));
       if (!pending) {
-        const error = 'Nobody waits for a code here, or it took more than ten minutes: log in again.';
+        const error = 'There is no login waiting for a code, or it took more than ten minutes: log in again.';
         return negotiated(
           redirect('/login', { notice: phrase('two-factor:nobody-waits'), noticeKind: 'info' }),
           new HttpError(401, error, { code: 'login_needed' }),

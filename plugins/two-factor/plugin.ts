@@ -63,7 +63,7 @@ export default definePlugin({
     plugin.extend(sealedStores, service);
     plugin.extend(staffRequirements, {
       code: 'second_factor_needed',
-      message: 'Your group needs two-factor login: set it up to do this',
+      message: 'Your group requires two-factor login: set it up to do this',
       path: PAGE,
       unmet: async (id) => plugin.settings['two_factor.required_for_staff'] && !(await service.enabled(id)),
     });
@@ -72,7 +72,7 @@ export default definePlugin({
       if (changes[key] !== true || actor === undefined || (await service.enabled(actor))) return problems;
       return [
         ...problems,
-        { field: key, message: 'locks you out: set up two-factor login for your own account first' },
+        { field: key, message: 'would lock you out: set up two-factor login for your own account first' },
       ];
     });
     // After a password reset by mail: an attacker who guesses codes does not have the new password.

@@ -88,7 +88,7 @@ export class TwoFactorService implements TwoFactor, SealedStore {
       await data.one(sql`insert into two_factor (account_id, secret) values (${accountId}, ${secrets.seal(secret)})
       on conflict (account_id) do update set secret = excluded.secret, last_counter = 0
       where two_factor.enabled_at is null returning account_id`);
-    if (!row) throw new HttpError(409, 'Two-factor login is on already; switch it off to set it up anew');
+    if (!row) throw new HttpError(409, 'Two-factor login is already on; switch it off to set it up again');
     return secret;
   }
 

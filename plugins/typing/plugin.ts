@@ -34,7 +34,8 @@ export default definePlugin({
     plugin.on(postCreated, ({ post }) => typing.stop(post.discussion_id, post.author.id), { awaited: true });
     plugin.extend(signals, {
       name: SIGNAL,
-      description: 'Somebody began or stopped writing in a discussion: `discussion_id`, `user` and whether they write.',
+      description:
+        'Someone started or stopped writing in a discussion: `discussion_id`, `user` and whether they are writing.',
       visible: async ({ discussion_id }: TypingSignal, viewer) =>
         (await discussions.find(discussion_id, viewer)) !== undefined,
     });

@@ -35,7 +35,7 @@ export function typingRoutes(plugin: PluginHandle, { typing, discussions, settin
     options,
     body,
     result: Type.Object({}),
-    summary: 'Says that the caller is writing a reply; holds for 8 s',
+    summary: 'Signals that the caller is writing a reply; expires after 8 s',
   })(async ({ actor, body: { discussion_id } }) => {
     const head = await find(discussion_id, actor);
     if (!discussions.canReply(head, actor)) throw new HttpError(403, 'You may not reply to this discussion');
@@ -50,7 +50,7 @@ export function typingRoutes(plugin: PluginHandle, { typing, discussions, settin
     options,
     body,
     result: Type.Object({}),
-    summary: 'Says that the caller has stopped writing',
+    summary: 'Signals that the caller has stopped writing',
   })(async ({ actor, body: { discussion_id } }) => {
     const head = await find(discussion_id, actor);
     await typing.stop(head.id, actor.id);

@@ -61,7 +61,7 @@ export class TypingService implements Typing {
 
   #try<T>(work: Promise<T>): Promise<T | undefined> {
     return work.catch(
-      (error: unknown) => void this.#deps.log.debug({ error: messageOf(error) }, 'who is writing is not known'),
+      (error: unknown) => void this.#deps.log.debug({ error: messageOf(error) }, 'the typing indicator is unavailable'),
     );
   }
 }

@@ -172,7 +172,7 @@ describe('logging in', () => {
     const refused = await give(client, members.code(secret));
     expect([refused.status, refused.body.error]).toEqual([
       429,
-      'Too many wrong codes were given. Try again in 60 seconds, or give a backup code now.',
+      'Too many wrong codes were entered. Try again in 60 seconds, or enter a backup code now.',
     ]);
     expect((await give(client, codes[1]!.replace(/.$/, codes[1]!.endsWith('0') ? '1' : '0'))).status).toBe(401);
     expect((await give(client, codes[0]!)).status).toBe(200);
