@@ -6,13 +6,13 @@ import { defineSlot } from 'parley-forum/plugins/web';
 export const UploadRecord = Type.Object({
   id: Type.String(),
   url: Type.String(),
-  name: Type.String({ description: 'As it was called, cleaned; downloads are offered under it' }),
-  type: Type.String({ description: 'Media type, found in the bytes' }),
+  name: Type.String({ description: 'The original file name, sanitised; downloads are offered under it' }),
+  type: Type.String({ description: 'Media type, detected from the content' }),
   size: Type.Integer({ description: 'Bytes, as stored' }),
-  width: nullable(Type.Integer({ description: 'Of pictures' })),
+  width: nullable(Type.Integer({ description: 'Pictures only' })),
   height: nullable(Type.Integer()),
   copies: Type.Array(Type.Object({ url: Type.String(), width: Type.Integer() }), {
-    description: 'Smaller copies of pictures, the smallest first; made when the picture is uploaded',
+    description: 'Smaller copies of pictures, smallest first; created when the picture is uploaded',
   }),
   created_at: Time,
 });
@@ -32,7 +32,7 @@ export const uploadFiles = definePermission('uploads.upload', {
   default: 'member',
 });
 export const manageUploads = definePermission('uploads.manage', {
-  label: 'delete what others uploaded',
+  label: 'delete others’ uploads',
   default: 'moderator',
 });
 

@@ -135,7 +135,7 @@ export function filesPage({ plugin, access, limits, web, reader, processor, stor
     path: `${FILES}/delete`,
     can: 'member',
     options,
-    summary: 'Deletes a file, or those that are chosen.',
+    summary: 'Deletes a file, or the selected files.',
     body: Type.Object({ id: Type.Optional(Id), ids: Type.Optional(Type.Array(Id, { maxItems: 2 * PAGE })) }),
   })(async ({ actor, body: { id, ids = [] } }) => {
     const chosen = id === undefined ? ids : [id];

@@ -69,7 +69,7 @@ export class MultipartReader {
 
   #refusal(refused: Refusal): HttpError {
     if (refused === 'too many parts') return new InvalidInput([{ field: 'file', message: ONE_FILE }]);
-    if (refused === 'field too large') return new HttpError(413, 'A field beside the file is too long');
+    if (refused === 'field too large') return new HttpError(413, 'A field sent with the file is too long');
     // The rest of the body is not read, so the connection cannot be reused.
     return new HttpError(413, `A file may have at most ${megabytes(this.#options.maxSize())}`, {
       headers: { Connection: 'close' },
@@ -108,7 +108,7 @@ export class MultipartReader {
         tooManyParts: this.#refusal('too many parts'),
       });
     } catch (error) {
-      stream?.destroy(new Error('the upload was broken off'));
+      stream?.destroy(new Error('the upload was interrupted'));
       await writing?.catch(() => undefined);
       throw error;
     }
@@ -168,7 +168,7 @@ async function parserOf({ headers }: Request, fileSize: number): Promise<BusboyI
   try {
     return new Busboy({ headers: headers as BusboyHeaders, limits: { ...LIMITS, fileSize } });
   } catch {
-    throw malformed('names no boundary');
+    throw malformed('has no boundary');
   }
 }
 
@@ -213,6 +213,6 @@ async function feed(
   } catch (error) {
     throw error === tooLarge || error === more || error === scattered
       ? error
-      : malformed(req.complete ? 'is not multipart/form-data, or ends too early' : 'was broken off');
+      : malformed(req.complete ? 'is not multipart/form-data, or ends too early' : 'was interrupted');
   }
 }

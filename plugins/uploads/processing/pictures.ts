@@ -128,9 +128,9 @@ export class Pictures implements Thumbnails {
     if (error instanceof TooManyPixels)
       return fileProblem(`has more than ${most / 1e6} million pixels; make it smaller`);
     if (messageOf(error).startsWith('timeout'))
-      return fileProblem('takes too long to read; make it smaller, or a still picture of it');
+      return fileProblem('takes too long to process; make it smaller, or use a still picture');
     // A damaged picture and a failing disk cannot be distinguished here.
-    this.#log.info({ problem: messageOf(error) }, 'a picture could not be written anew');
+    this.#log.info({ problem: messageOf(error) }, 'a picture could not be re-encoded');
     return fileProblem('cannot be read as a picture; it may be damaged');
   }
 }

@@ -13,7 +13,7 @@ export class SerialQueue {
   /** Throws 503 if too many are pending. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#pending >= MAX_PENDING)
-      throw new HttpError(503, 'Many pictures are on their way in; try again soon', {
+      throw new HttpError(503, 'Too many pictures are being processed; try again soon', {
         headers: { 'Retry-After': '10' },
       });
     this.#pending++;

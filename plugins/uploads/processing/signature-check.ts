@@ -12,7 +12,7 @@ export async function checkSignature(path: string, format: Format): Promise<void
   if (fits) return;
   const [extension] = format.extensions;
   throw fileProblem(
-    `is not a .${extension} file${found === undefined ? '' : ` but ${found}`}; give it the ending that fits what is in it`,
+    `is not a .${extension} file${found === undefined ? '' : ` but ${found}`}; use the extension that matches its content`,
   );
 }
 

@@ -10,5 +10,5 @@ export function removeWithRequest({ res }: Request, path: string): void {
   const remove = (): void => void rm(path, { force: true }).catch(() => undefined);
   if (res && !res.closed) return void res.once('close', remove);
   remove();
-  throw fileProblem('was broken off');
+  throw fileProblem('was interrupted');
 }

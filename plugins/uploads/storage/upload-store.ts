@@ -84,7 +84,7 @@ export class UploadStore {
         if (!row)
           throw new HttpError(
             409,
-            `Your files may be ${quotaLimit.files}, with ${megabytes(quotaLimit.bytes)} together; delete some under Settings → Files first`,
+            `You may have ${quotaLimit.files} files, ${megabytes(quotaLimit.bytes)} in total; delete some under Settings → Files first`,
           );
         moved = id;
         await files.store(id, path);

@@ -34,7 +34,7 @@ test('the quota limits bytes as well as files, with a helpful error', async () =
     201, 409,
   ]);
   expect((await send(bob, 'x'.repeat(501), '3.txt')).body.error).toBe(
-    'Your files may be 3, with 2 KiB together; delete some under Settings → Files first',
+    'You may have 3 files, 2 KiB in total; delete some under Settings → Files first',
   );
   expectStatus(await send(bob, 'x'.repeat(500), '4.txt'), 201);
 });
