@@ -42,7 +42,7 @@ export class InboundWebhooks {
       can: 'public',
       options: { csrf: false, raw: true },
       summary:
-        'Take in JSON from another service, signed with the forum’s inbound secret: X-Forum-Signature, X-Hub-Signature-256, or Standard Webhooks',
+        'Receive JSON from another service, signed with the forum’s inbound secret: X-Forum-Signature, X-Hub-Signature-256, or Standard Webhooks',
       result: Type.Object({}),
     })(async ({ req }) => {
       await this.#receive(req);

@@ -168,7 +168,7 @@ export function addWebhookPages({
       throw new InvalidInput([
         {
           field: 'events',
-          message: `has no event "${unknown.join('", "')}"; choose of ${subscribableEvents(hooks).join(', ')}`,
+          message: `has the unknown event "${unknown.join('", "')}"; choose from ${subscribableEvents(hooks).join(', ')}`,
         },
       ]);
     return [...new Set(names)];
@@ -180,7 +180,8 @@ export function addWebhookPages({
         given.map((idOrSlug) => {
           const category = categories?.find(idOrSlug, access.unrestricted);
           if (!category && kept.includes(idOrSlug)) return idOrSlug;
-          if (!category) throw new InvalidInput([{ field: 'categories', message: `has no category "${idOrSlug}"` }]);
+          if (!category)
+            throw new InvalidInput([{ field: 'categories', message: `has the unknown category "${idOrSlug}"` }]);
           return category.id;
         }),
       ),

@@ -149,7 +149,7 @@ export class WebhookStore implements SealedStore {
       if (old.length >= MAX_OLD_SECRETS)
         throw new HttpError(
           409,
-          `The last ${MAX_OLD_SECRETS} secrets still sign; there can be a new one when the oldest ends, at ${old.at(-1)!.until}`,
+          `The last ${MAX_OLD_SECRETS} secrets are still in use; you can create a new one when the oldest expires, at ${old.at(-1)!.until}`,
         );
       const oldSecrets = [{ secret: row.secret, until: new Date(now + ROTATION_PERIOD).toISOString() }, ...old];
       await data.all(

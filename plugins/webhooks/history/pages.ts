@@ -115,7 +115,10 @@ export function addHistoryPages({ plugin, data, admin, web, settings, hooks, web
   })(async ({ actor, body: { delivery_id: id, webhook_id: webhookId, from, to } }) => {
     if (id === undefined && from === undefined)
       throw new InvalidInput([
-        { field: 'delivery_id', message: 'is required, or `from` and `to` for all that did not arrive between them' },
+        {
+          field: 'delivery_id',
+          message: 'is required, or `from` and `to` for all deliveries between them that did not arrive',
+        },
       ]);
     if (webhookId && !(await webhooks.find(webhookId))) throw notFound('There is no such webhook');
     const range = {
@@ -129,7 +132,7 @@ export function addHistoryPages({ plugin, data, admin, web, settings, hooks, web
         await plugin.emit(webhookRedelivered, { actor: actor.id, webhook: webhookId || undefined, count: found });
       return found;
     });
-    plugin.log.info({ ...actorFields(actor), count }, 'deliveries are sent again');
+    plugin.log.info({ ...actorFields(actor), count }, 'deliveries are being sent again');
     return negotiated(
       count === 0
         ? redirect(PATH, { notice: phrase('webhooks:again.none'), noticeKind: 'info' })
