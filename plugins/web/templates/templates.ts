@@ -107,7 +107,7 @@ export class Templates {
         .filter((id) => !kept.has(id))
         .map(
           (id) =>
-            `${shortPath(this.#find(name, undefined).file)}: has no {{slot "${id}" …}}, which the template that it replaces has; what plugins put there is not shown`,
+            `${shortPath(this.#find(name, undefined).file)}: has no {{slot "${id}" …}}, unlike the template that it replaces; what plugins add there is not shown`,
         ),
     );
   }

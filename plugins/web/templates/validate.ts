@@ -94,7 +94,7 @@ function syntaxProblem(source: string, said: string): Problem {
   return (
     unclosed ?? {
       line: Number(/line (\d+)/.exec(said)?.[1] ?? 1),
-      message: 'cannot be read from here on: look at its braces and quotation marks',
+      message: 'cannot be parsed from here on: check its braces and quotation marks',
     }
   );
 }
@@ -151,25 +151,22 @@ class TemplateWalker {
       case 'PartialStatement':
         return this.#partial(node as hbs.AST.PartialStatement);
       case 'PartialBlockStatement':
-        throw this.#error(node, 'a partial cannot be a block; hand over what it shows as name=value');
+        throw this.#error(node, 'a partial cannot be a block; pass its values as name=value');
       default:
-        throw this.#error(node, 'decorators are not part of the template language here');
+        throw this.#error(node, 'decorators are not supported');
     }
   }
 
   #mustache(node: hbs.AST.MustacheStatement, position: HtmlPosition): void {
     if (!node.escaped)
-      throw this.#error(
-        node,
-        'prints without escaping; write {{…}}, and let the plugin hand over SafeHtml where HTML is meant',
-      );
+      throw this.#error(node, 'prints without escaping; write {{…}}, and let the plugin pass SafeHtml for HTML');
     const helper = this.#call(node);
     this.prints.add(String((node.path as hbs.AST.PathExpression).original));
     if (position.kind === 'comment') throw this.#error(node, 'no expressions inside comments; use {{! … }}');
     if (position.kind === 'raw' && !(position.data && helper === 'json'))
       throw this.#error(
         node,
-        `no expressions inside <${position.element}>; data goes into a JSON block through {{json …}}`,
+        `no expressions inside <${position.element}>; put data into a JSON block with {{json …}}`,
       );
     if (position.kind === 'tag')
       throw this.#error(
@@ -212,7 +209,7 @@ class TemplateWalker {
 
   #unknownHelper(node: Call, name: string): TemplateError {
     const all = [...this.#known, ...BUILT_IN];
-    const remedy = didYouMean(name, all, 'docs/reference/templates.md has those that there are');
+    const remedy = didYouMean(name, all, 'docs/reference/templates.md lists them');
     return this.#error(node, `unknown helper "${name}"; ${remedy}`);
   }
 
@@ -238,7 +235,7 @@ class TemplateWalker {
       if (text.includes('/'))
         throw this.#error(
           node,
-          `"url" puts "/" between its parts and encodes those in them; write "${text.split('/').filter(Boolean).join('" "')}" instead of "${text}"`,
+          `"url" puts "/" between its parts and encodes any slash in them; write "${text.split('/').filter(Boolean).join('" "')}" instead of "${text}"`,
         );
     }
   }

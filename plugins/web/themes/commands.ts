@@ -28,7 +28,7 @@ function assertInstalled(id: string, themes: readonly string[]): void {
 
 const list = defineCommand({
   name: 'theme list',
-  summary: 'Lists themes, which one is in use, what they build on, and why one cannot be used.',
+  summary: 'Lists the themes, which one is in use, which theme each extends, and why one cannot be used.',
   options: Type.Object({}),
   needs: { web: Web, settings: Settings },
   run({ web, settings }, _options, console) {
@@ -55,7 +55,7 @@ const list = defineCommand({
 
 const use = defineCommand({
   name: 'theme use',
-  summary: 'Shows pages in a theme from now on, in a running server too; one that breaks the rules is refused.',
+  summary: 'Switches the site to a theme, also in a running server; a theme that breaks the rules is rejected.',
   example: 'theme use harbour',
   positional: ['id'],
   options: Type.Object({ id: Type.String({ description: ID }) }),
@@ -71,38 +71,38 @@ const use = defineCommand({
 
 const newTheme = defineCommand({
   name: 'theme new',
-  summary: 'Writes a small working theme to begin from.',
+  summary: 'Creates a small working theme to start from.',
   example: 'theme new harbour',
   positional: ['id'],
   options: Type.Object({
-    id: Type.String({ description: 'Lower-case words joined by "-"; also the folder’s name' }),
-    parent: Type.String({ default: ROOT_THEME, description: 'The theme that it builds on' }),
+    id: Type.String({ description: 'Lowercase words joined by "-"; also the folder’s name' }),
+    parent: Type.String({ default: ROOT_THEME, description: 'The theme that it extends' }),
   }),
   needs: { environment: Environment },
   async run({ environment }, { id, parent }, console) {
     const folders = themeFolders(environment);
     if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(id))
       throw new ConfigurationError(
-        `"${id}" will not do as an id: use lower-case words joined by "-", such as harbour or night-sky`,
+        `"${id}" is not a valid id: use lowercase words joined by "-", such as harbour or night-sky`,
       );
     if (folders.some((folder) => existsSync(join(folder, id))))
-      throw new ConfigurationError(`There is a theme "${id}" already, or a folder of that name; choose another id`);
+      throw new ConfigurationError(`There is already a theme "${id}" or a folder of that name; choose another id`);
     assertInstalled(parent, installedThemes(folders));
     if (loadChain(parent, folders).length === MAX_DEPTH)
-      throw new ConfigurationError(`"${parent}" has ${MAX_DEPTH - 1} ancestors, the most that are possible`);
+      throw new ConfigurationError(`"${parent}" has ${MAX_DEPTH - 1} ancestors, which is the maximum`);
     const words = id.replaceAll('-', ' ');
     const names = { Label: words[0]!.toUpperCase() + words.slice(1), parent, id };
     for (const path of await writeTemplate(TEMPLATE, join(environment.siteDir, 'themes', id), names))
       console.print(`wrote themes/${id}/${path}`);
     console.print(
-      `\nSee it while you write: ${RUN} theme dev ${id}\nIs all well with it?     ${RUN} theme check ${id}\nShow it to everybody:   ${RUN} theme use ${id}`,
+      `\nPreview it as you edit: ${RUN} theme dev ${id}\nCheck it for problems:  ${RUN} theme check ${id}\nShow it to everyone:    ${RUN} theme use ${id}`,
     );
   },
 });
 
 const check = defineCommand({
   name: 'theme check',
-  summary: 'Checks themes whole, as before they are used, and says all that is wrong, with file and line.',
+  summary: 'Checks themes completely, as before they are used, and reports every problem with its file and line.',
   example: 'theme check harbour',
   positional: ['id'],
   options: Type.Object({ id: Type.Optional(Type.String({ description: 'Only this one' })) }),
@@ -115,20 +115,19 @@ const check = defineCommand({
       for (const line of [...problems, ...warnings]) console.print(`  ${line}`);
     }
     const broken = all.filter(({ problems }) => problems.length > 0).length;
-    if (broken > 0)
-      throw new ConfigurationError(`${broken} of ${all.length} cannot be used; correct what is named above.`);
+    if (broken > 0) throw new ConfigurationError(`${broken} of ${all.length} cannot be used; fix the problems above.`);
   },
 });
 
 const dev = defineCommand({
   name: 'theme dev',
   summary:
-    'Runs the site as `dev` does, in a theme that this server alone shows, whatever the setting says: what you save is live at once, and nothing is stored.',
+    'Runs the site as `dev` does, with a theme that only this server shows, whatever the setting is: saved changes are live immediately, and nothing is stored.',
   example: 'theme dev harbour --demo',
   positional: ['id'],
   options: Type.Object({
-    id: Type.Optional(Type.String({ description: 'A folder in themes/; left out, the theme in use' })),
-    demo: Type.Boolean({ default: false, description: 'Install with lifelike content where nothing is installed yet' }),
+    id: Type.Optional(Type.String({ description: 'A folder in themes/; default: the theme in use' })),
+    demo: Type.Boolean({ default: false, description: 'Install with lifelike content if nothing is installed yet' }),
   }),
   needs: { environment: Environment },
   async run({ environment }, { id, demo }, console) {

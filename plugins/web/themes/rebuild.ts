@@ -35,7 +35,7 @@ export function buildUsableBundle(
     if (previous?.theme === theme && options.plugins.every(({ id }) => previous.plugins.has(id))) {
       log.error(
         { error, theme },
-        'the theme can no longer be used as it is on disk; pages go on with what was read before',
+        'the theme on disk can no longer be used; pages continue to use the version read before',
       );
       return { bundle: previous, problem };
     }
@@ -60,7 +60,7 @@ export function rebuildOnChange(plugin: PluginHandle, pages: PageRenderer, asset
       void pages.bundle;
       await assets.warm(plugin.signal);
     } catch (error) {
-      plugin.log.error({ error }, 'files for browsers could not be made ahead, or old ones not cleared away');
+      plugin.log.error({ error }, 'browser files could not be built ahead, or old ones could not be removed');
     }
   };
   plugin.defer(() => {

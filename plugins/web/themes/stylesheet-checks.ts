@@ -41,9 +41,9 @@ export function unservedFiles(theme: Theme): readonly string[] {
       const path = posix.join('css', name);
       if (served.has(path)) return [];
       const why = existsSync(join(assets, path))
-        ? 'is of a kind that is not served; fonts are .woff2, pictures .svg, .png, .jpg, .webp, .avif, .gif or .ico'
-        : `is not there; addresses in style sheets count from assets/css`;
-      return `${at(index)}: names "${name}", which ${why}`;
+        ? 'is of a type that is not served; fonts are .woff2, pictures .svg, .png, .jpg, .webp, .avif, .gif or .ico'
+        : `does not exist; URLs in style sheets are relative to assets/css`;
+      return `${at(index)}: refers to "${name}", which ${why}`;
     }),
   );
 }
@@ -63,7 +63,7 @@ export function unsetProperties(theme: Theme, others: readonly string[]): readon
       .filter(([, name = '']) => !known.has(name))
       .map(
         ({ index, 1: name = '' }) =>
-          `${at(index)}: uses ${name}, which nothing sets; ${didYouMean(name, [...known], 'set it, or give it a fallback')}`,
+          `${at(index)}: uses ${name}, which is not set anywhere; ${didYouMean(name, [...known], 'set it, or give it a fallback')}`,
       ),
   );
 }

@@ -241,7 +241,7 @@ function themeFiles(theme: Theme): Parameters<Assets['mount']>[2] {
   if (missing)
     throw unusableTheme(
       theme.id,
-      `${placeIn(join(theme.folder, 'theme.json'), ['styles', missing.style])}: names the style sheet "${missing.style}", and there is no assets/${missing.style}`,
+      `${placeIn(join(theme.folder, 'theme.json'), ['styles', missing.style])}: names the style sheet "${missing.style}", but there is no assets/${missing.style}`,
     );
   const text = sheets.map(({ file }) => readFileSync(file, 'utf8')).join('\n');
   if (text === '') return files;

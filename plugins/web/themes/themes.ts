@@ -100,11 +100,11 @@ export function loadTheme(id: string, folders: readonly string[]): Theme {
   if (!result.ok) throw unusableTheme(id, ...faultsOf(manifest, result.problems));
   if (result.value.id !== id)
     throw new ConfigurationError(
-      `The theme in ${folder} calls itself "${result.value.id}"; its id must be the folder's name`,
+      `The theme in ${folder} has the id "${result.value.id}"; its id must be the folder's name`,
     );
   const link = linkIn(folder);
   // The target of the link, such as a file with the site's secrets, would be served to everyone.
-  if (link !== undefined) throw unusableTheme(id, `${link} is a link, and a theme may only show files of its own`);
+  if (link !== undefined) throw unusableTheme(id, `${link} is a link, and a theme may only contain files of its own`);
   return { ...result.value, folder };
 }
 
@@ -130,7 +130,7 @@ class UnusableTheme extends ConfigurationError {
   readonly problems: readonly string[];
 
   constructor(theme: string, problems: readonly string[]) {
-    super(`The theme "${theme}" cannot be used: ${problems.join('; ')}. Correct that, or choose another theme.`);
+    super(`The theme "${theme}" cannot be used: ${problems.join('; ')}. Fix this, or choose another theme.`);
     this.problems = problems;
   }
 }
@@ -251,7 +251,7 @@ export function hardToRead(tokens: Tokens): string | undefined {
   if (problems.length === 0) return undefined;
   const named = problems
     .slice(0, NAMED)
-    .map(({ pair, scheme, ratio, needed }) => `${pair} in ${scheme} (${ratio.toFixed(1)} : 1, least ${needed} : 1)`);
+    .map(({ pair, scheme, ratio, needed }) => `${pair} in ${scheme} (${ratio.toFixed(1)} : 1, minimum ${needed} : 1)`);
   const more = problems.length > NAMED ? [`and ${problems.length - NAMED} more`] : [];
   return `Colours of the theme are hard to read: ${[...named, ...more].join(', ')}. Change them in its tokens.json.`;
 }
@@ -272,7 +272,7 @@ export function unusedTokens(chain: readonly Theme[], sheets: readonly string[])
     .map(({ path, property }) => {
       const others = known.filter((token) => token.path[0] === path[0]).map((token) => token.path[1]);
       const place = placeIn(join(theme.folder, 'tokens.json'), path);
-      return `${place}: no style sheet uses ${property}; ${didYouMean(path[1], others, 'use it, or take it out')}`;
+      return `${place}: no style sheet uses ${property}; ${didYouMean(path[1], others, 'use it, or remove it')}`;
     });
 }
 

@@ -136,7 +136,7 @@ function colours(tokens: Tokens): readonly (readonly [string, Scheme])[] {
 
 /** Names are copied into the style sheet verbatim. */
 function assertName(path: readonly string[], key: string): void {
-  if (!NAME.test(key)) throw new TokenError(path, `the token name "${key}" may have a-z, 0-9 and "-" only`);
+  if (!NAME.test(key)) throw new TokenError(path, `the token name "${key}" may only have a-z, 0-9 and "-"`);
 }
 
 function sizes(tokens: Tokens): string[] {
@@ -158,7 +158,7 @@ function families(tokens: Tokens): string[] {
     const shown = names.map((name) => {
       if (GENERIC.has(name)) return name;
       if (!FAMILY.test(name))
-        throw new TokenError(['family', key], `the font "${name}" may have letters, digits, spaces and "-" only`);
+        throw new TokenError(['family', key], `the font "${name}" may only have letters, digits, spaces and "-"`);
       return `"${name}"`;
     });
     return `--family-${key}:${shown.join(',')}`;

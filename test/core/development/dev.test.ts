@@ -264,7 +264,7 @@ describe('an error', () => {
       at: 'plugins/greeting/views/greeting.hbs',
       text: '<p>\n{{nothing words}}\n</p>',
       shown:
-        'plugins/greeting/views/greeting.hbs:2: unknown helper &quot;nothing&quot;; docs/reference/templates.md has those that there are\nplugins/greeting/views/greeting.hbs:2',
+        'plugins/greeting/views/greeting.hbs:2: unknown helper &quot;nothing&quot;; docs/reference/templates.md lists them\nplugins/greeting/views/greeting.hbs:2',
     },
     {
       wrong: 'a text',

@@ -83,7 +83,7 @@ describe('a theme that cannot be used is refused when it is chosen, with file, l
     [
       'a block that is left open',
       { [HEADER]: '<header>\n{{#if a}}\n</header>' },
-      / themes\/broken\/templates\/partials\/header\.hbs:\d+: .*Correct that, or choose another theme/,
+      / themes\/broken\/templates\/partials\/header\.hbs:\d+: .*Fix this, or choose another theme/,
     ],
     ['an unknown helper', { [HEADER]: '<header>\n\n{{shout "a"}}</header>' }, /header\.hbs:3: unknown helper "shout"/],
     [
@@ -180,7 +180,7 @@ describe('a theme that cannot be used is refused when it is chosen, with file, l
     [
       'an invalid manifest',
       {},
-      / themes\/broken\/theme\.json:1: api must be .*Correct that, or choose another theme/,
+      / themes\/broken\/theme\.json:1: api must be .*Fix this, or choose another theme/,
       { api: 2 },
     ],
   ])('because of %s', async (_what, files, why, more) => {
@@ -221,7 +221,7 @@ it('a theme with low contrast can be used, and the panel lists the colours', asy
   await set('fog');
   expect(await theme()).toMatchObject({ text: 'low contrast in places', state: 'warning' });
   const { text } = await ada.get('/admin/settings/appearance');
-  expect(text).toMatch(/hard to read: text-3 on surface-3 in light \(1\.6 : 1, least 4\.5 : 1\), .*and 1 more\./);
+  expect(text).toMatch(/hard to read: text-3 on surface-3 in light \(1\.6 : 1, minimum 4\.5 : 1\), .*and 1 more\./);
   const other = await ada.get('/admin/settings/api');
   expect(other.status).toBe(200);
   expect(other.text).not.toContain('hard to read');

@@ -77,13 +77,13 @@ describe('with a running server', () => {
 
   test('`theme new` refuses an existing or invalid id or parent, and writes nothing', async () => {
     const before = await readdir(join(site.folder, 'themes'));
-    expect(await failure('new', 'default')).toContain('ended with 1: There is a theme "default" already');
-    expect(await failure('new', '../quay')).toContain('"../quay" will not do as an id: use lower-case words');
+    expect(await failure('new', 'default')).toContain('ended with 1: There is already a theme "default"');
+    expect(await failure('new', '../quay')).toContain('"../quay" is not a valid id: use lowercase words');
     expect(await failure('new', 'quay', '--parent', 'night-ski')).toContain(
       'There is no theme "night-ski" among dawn, default, night-sky, own; did you mean "night-sky"?',
     );
     await parley('new', 'noon', '--parent', 'dawn');
-    expect(await failure('new', 'quay', '--parent', 'noon')).toContain('"noon" has 3 ancestors, the most');
+    expect(await failure('new', 'quay', '--parent', 'noon')).toContain('"noon" has 3 ancestors, which is the maximum');
     expect(await readdir(join(site.folder, 'themes'))).toEqual([...before, 'noon'].sort());
   });
 
@@ -93,7 +93,7 @@ describe('with a running server', () => {
       /^parley theme ended with 1: There is no theme "nigt-sky" among broken, .*; did you mean "night-sky"\?\n$/,
     );
     expect(await failure('use', 'broken')).toMatch(
-      /ended with 1: site\.theme: The theme "broken" cannot be used: themes\/broken\/locales\/fr\.json:2: log-in must .* Correct that, or choose another theme\.\n$/,
+      /ended with 1: site\.theme: The theme "broken" cannot be used: themes\/broken\/locales\/fr\.json:2: log-in must .* Fix this, or choose another theme\.\n$/,
     );
     expect(await chosen()).toBe('own');
   });
@@ -104,11 +104,11 @@ describe('with a running server', () => {
     expect(said).toContain(`broken cannot be used:
   themes/broken/locales/fr.json:2: log-in must be string or must be object
   themes/broken/templates/partials/footer.hbs:2: unknown helper "plurall"; did you mean "plural"?
-  themes/broken/templates/partials/stat.hbs:1: prints without escaping; write {{…}}, and let the plugin hand over SafeHtml where HTML is meant
+  themes/broken/templates/partials/stat.hbs:1: prints without escaping; write {{…}}, and let the plugin pass SafeHtml for HTML
   themes/broken/tokens.json:3: the token "accent" is "beige"; write oklch(L% C H) or #rrggbb
 `);
     expect(said).toMatch(/ended with 1: /);
-    expect(said).toMatch(/1 of \d cannot be used; correct what is named above\.\n$/);
+    expect(said).toMatch(/1 of \d cannot be used; fix the problems above\.\n$/);
     expect(await failure('check', 'brokn')).toContain('did you mean "broken"?');
   });
 
@@ -137,8 +137,8 @@ describe('with a running server', () => {
     );
     expect(await parley('check', 'fog')).toBe(`fog can be used.
   themes/fog/tokens.json:3: no style sheet uses --acent; did you mean "accent"?
-  themes/fog/tokens.json:6: no style sheet uses --family-haze; use it, or take it out
-  themes/fog/assets/css/fog.css:1: uses --size-foghorn, which nothing sets; set it, or give it a fallback
+  themes/fog/tokens.json:6: no style sheet uses --family-haze; use it, or remove it
+  themes/fog/assets/css/fog.css:1: uses --size-foghorn, which is not set anywhere; set it, or give it a fallback
 `);
     await site.remove('themes/fog');
   });
@@ -155,8 +155,8 @@ describe('with a running server', () => {
 .dock { inset-block-end: var(--docked); gap: var(--horn, 2px); inline-size: calc(1px + var( --size-l )) }`,
     );
     expect(await parley('check', 'fog')).toBe(`fog can be used.
-  themes/fog/assets/css/fog.css:1: uses --acent, which nothing sets; did you mean "--accent"?
-  themes/fog/assets/css/fog.css:3: uses --size-l, which nothing sets; did you mean "--size-lg"?
+  themes/fog/assets/css/fog.css:1: uses --acent, which is not set anywhere; did you mean "--accent"?
+  themes/fog/assets/css/fog.css:3: uses --size-l, which is not set anywhere; did you mean "--size-lg"?
 `);
     await site.remove('themes/fog');
   });
@@ -175,8 +175,8 @@ describe('with a running server', () => {
 .bank { background: url(../img/fog.svg#top), url(img/fog.svg), url(data:image/png;base64,AA==), url(/assets/x.png) }`,
     );
     expect(await parley('check', 'fog')).toBe(`fog can be used.
-  themes/fog/assets/css/fog.css:3: names "../fonts/fog.ttf", which is of a kind that is not served; fonts are .woff2, pictures .svg, .png, .jpg, .webp, .avif, .gif or .ico
-  themes/fog/assets/css/fog.css:4: names "img/fog.svg", which is not there; addresses in style sheets count from assets/css
+  themes/fog/assets/css/fog.css:3: refers to "../fonts/fog.ttf", which is of a type that is not served; fonts are .woff2, pictures .svg, .png, .jpg, .webp, .avif, .gif or .ico
+  themes/fog/assets/css/fog.css:4: refers to "img/fog.svg", which does not exist; URLs in style sheets are relative to assets/css
 `);
     await site.remove('themes/fog');
   });
@@ -188,8 +188,8 @@ describe('with a running server', () => {
     await site.write('themes/fog/templates/partials/footer.hbs', '{{> parent:partials/footer}}');
     await site.write('themes/fog/templates/plugins/greeting/greeting.hbs', '{{words}}');
     expect(await parley('check', 'fog')).toBe(`fog can be used.
-  themes/fog/templates/partials/header.hbs: has no {{slot "header.search" …}}, which the template that it replaces has; what plugins put there is not shown
-  themes/fog/templates/plugins/greeting/greeting.hbs: has no {{slot "greeting.end" …}}, which the template that it replaces has; what plugins put there is not shown
+  themes/fog/templates/partials/header.hbs: has no {{slot "header.search" …}}, unlike the template that it replaces; what plugins add there is not shown
+  themes/fog/templates/plugins/greeting/greeting.hbs: has no {{slot "greeting.end" …}}, unlike the template that it replaces; what plugins add there is not shown
 `);
     await site.remove('themes/fog');
   });
