@@ -74,8 +74,8 @@ export interface PageFeed {
 }
 export const pageFeeds = defineExtensionPoint<(head: PageHead) => Awaitable<readonly PageFeed[]>>(
   'web.feeds',
-  'Adds feeds to other plugins’ pages by their heads; called for each page that is rendered, so it must be quick.',
-  { order: 'The place among the page’s feeds.' },
+  'Adds feeds to other plugins’ pages, depending on their heads; called for each page that is rendered, so it must be fast.',
+  { order: 'The position among the page’s feeds.' },
 );
 
 /** The picture that represents a page where a link to it is shared. */
@@ -319,12 +319,12 @@ export const pages = defineSurface<PageContext, PageResult, PageOptions>('pages'
   options: {
     csrf: '`false`: the form needs no forgery token.',
     confirm:
-      '`true`: members must have confirmed within 15 minutes that it is them. They are asked at /login/confirm and come back with what they sent, except secrets; programs get 403 `confirmation_needed`.',
-    multipart: 'Reads the body of a form with a file, its fields and `_csrf` among them.',
-    longText: '`true`: the form may have up to 1 MiB, where others have 64 KiB.',
-    rerender: 'Renders the form anew, with what was typed, when it was refused.',
+      '`true`: members must have confirmed their identity in the last 15 minutes. They are sent to /login/confirm and return with what they submitted, except secrets; programs get 403 `confirmation_needed`.',
+    multipart: 'Reads the body of a form with a file, including its fields and `_csrf`.',
+    longText: '`true`: the form may have up to 1 MiB instead of 64 KiB.',
+    rerender: 'Renders the form again, with the submitted values, when it was rejected.',
     resendButton:
-      '`true`: the page that `rerender` renders does not show all that is sent, so that after a confirmation one button sends it.',
+      '`true`: the page that `rerender` renders does not show everything that is submitted, so that after a confirmation one button submits it.',
   },
 });
 
@@ -369,7 +369,7 @@ export const fill = <Context>(
   { shared: same = false }: { readonly shared?: boolean } = {},
 ): SlotFilling => ({ slot, render, shared: same });
 export const slotFillings = defineExtensionPoint<SlotFilling>('web.slots', 'Fills a slot: add `fill(slot, render)`.', {
-  order: 'The place among what fills the same slot.',
+  order: 'The position among the fillings of the same slot.',
   about: ({ slot }) => slot,
 });
 
@@ -379,7 +379,7 @@ export const headEnd = defineSlot<object>(
 );
 export const bodyStart = defineSlot<object>(
   'body.start',
-  'Before all that is seen of a page: elements without a look of their own.',
+  'Before the visible content of every page: elements that are not visible themselves.',
 );
 export const headerStart = defineSlot<object>(
   'header.start',
@@ -395,11 +395,11 @@ export const headerEnd = defineSlot<object>(
 );
 export const navigationEnd = defineSlot<object>(
   'nav.main.end',
-  'Beside every page, below the links of the main navigation.',
+  'In the sidebar of every page, below the links of the main navigation.',
 );
 export const sidebarEnd = defineSlot<object>(
   'sidebar.end',
-  'Beside every page, below navigation and sidebar sections.',
+  'In the sidebar of every page, below navigation and sidebar sections.',
 );
 export const mainStart = defineSlot<object>(
   'main.start',
@@ -407,25 +407,25 @@ export const mainStart = defineSlot<object>(
 );
 export const textBefore = defineSlot<{ readonly html: SafeHtml }>(
   'text.before',
-  'Above a text of a member that is no post, such as a private message, inside its article.',
+  'Above a member’s text that is not a post, such as a private message, inside its article.',
 );
-export const homeRail = defineSlot<object>('rail.home', 'Beside the front page: small panels.');
+export const homeRail = defineSlot<object>('rail.home', 'Next to the front page: small panels.');
 export const footerStart = defineSlot<object>('footer.start', 'In the footer of every page, above its links.');
 export const footerEnd = defineSlot<object>(
   'footer.end',
-  'In the footer of every page, below its links and the choice of colours.',
+  'In the footer of every page, below its links and the choice of colour scheme.',
 );
 export const composerCompletion = defineSlot<object>(
   'composer.completion',
-  'In the writing field of members, unseen: elements that know how to go on after a sign, `CompletionSource` of `@forum/client`.',
+  'In members’ composer, invisible: elements that suggest completions after a trigger character, `CompletionSource` of `@forum/client`.',
 );
 export const composerTools = defineSlot<object>(
   'composer.tools',
-  'At the end of the bar of writing fields, which is there with script: elements around one button each, `ComposerTool` of `@forum/client`.',
+  'At the end of the composer’s toolbar, which requires JavaScript: elements that contain one button each, `ComposerTool` of `@forum/client`.',
 );
 export const composerHints = defineSlot<object>(
   'composer.hints',
-  'Beside what writing fields say of how texts are written: links to more about that.',
+  'Next to the composer’s formatting hint: links to further help.',
 );
 /** The error that an error page shows. */
 export interface ErrorSlot {
@@ -437,7 +437,7 @@ export interface ErrorSlot {
 }
 export const errorHelp = defineSlot<ErrorSlot>(
   'error.help',
-  'On every error page, below the ways on: where to find help.',
+  'On every error page, below its buttons: where to find help.',
 );
 
 export interface NavigationItem {
@@ -464,8 +464,8 @@ export interface NavigationCount {
 }
 export const navigation = defineExtensionPoint<NavigationItem>(
   'web.navigation',
-  'Links in the main, account, settings, footer and moderation navigation of every page, and at the foot of small screens.',
-  { order: 'The place within the link’s area.' },
+  'Links in the main, account, settings, footer and moderation navigation of every page, and at the bottom of small screens.',
+  { order: 'The position within the link’s area.' },
 );
 
 /** A single-key shortcut, without Ctrl or Alt, that opens a page or activates an element of the page. */
@@ -496,8 +496,8 @@ export interface Shortcut {
 }
 export const shortcuts = defineExtensionPoint<Shortcut>(
   'web.shortcuts',
-  'Keys that do something by themselves; visitors see them at /keyboard, change them, and may switch all of them off.',
-  { order: 'The place within the area; of two with the same keys the first has them.' },
+  'Keyboard shortcuts; visitors see them at /keyboard, can change them, and can switch all of them off.',
+  { order: 'The position within the area; of two shortcuts with the same keys, the first is used.' },
 );
 
 /** A group of links in the sidebar, such as the categories; loaded once per page. */
@@ -511,8 +511,8 @@ export interface SidebarSection {
 }
 export const sidebarSections = defineExtensionPoint<SidebarSection>(
   'web.sidebar',
-  'Groups of links beside every page, such as the categories; read once for each page.',
-  { order: 'The place in the sidebar.' },
+  'Groups of links in the sidebar of every page, such as the categories; loaded once per page.',
+  { order: 'The position in the sidebar.' },
 );
 
 /**
@@ -534,7 +534,7 @@ export interface PageViewListener {
 }
 export const pageViewListeners = defineExtensionPoint<PageViewListener>(
   'web.page-view-listeners',
-  'Called after a page was sent to a person, from the page cache too; must be quick and must not throw.',
+  'Called after a page was sent to a person, including from the page cache; must be fast and must not throw.',
   { order: 'The order in which they are called.' },
 );
 

@@ -254,7 +254,7 @@ export default definePlugin({
     const files = { assets, protection: services.Protection };
     plugin.surface(assetSurface, assetBehaviour(files));
 
-    plugin.route(assetSurface, { method: 'get', path: ASSET_PATH, can: 'public', summary: 'A file for browsers.' })(
+    plugin.route(assetSurface, { method: 'get', path: ASSET_PATH, can: 'public', summary: 'A static asset.' })(
       ({ req, res, params }) => serveAsset(files, req, res, params),
     );
     // A logged-out user comes back much later than a browser that follows a redirect.

@@ -46,7 +46,7 @@ export function addKeyboard(plugin: PluginHandle, http: Http, localeOf: (req: Re
       (area) => area.shortcuts.length > 0,
     );
 
-  plugin.route(pages, { method: 'get', path: PAGE, can: 'public', summary: 'What keys do something by themselves.' })(
+  plugin.route(pages, { method: 'get', path: PAGE, can: 'public', summary: 'Lists the keyboard shortcuts.' })(
     ({ actor, req }) => {
       const locale = localeOf(req);
       const areas = byArea(withOwnKeys(offered(actor), ownIn(req)));
@@ -93,15 +93,18 @@ export function addKeyboard(plugin: PluginHandle, http: Http, localeOf: (req: Re
   };
   const rerender = (retry: Retry): View => page(retry.actor, { ...ownIn(retry.req), ...typed(retry.body) }, retry);
 
-  plugin.route(pages, { method: 'get', path: SETTINGS, can: 'public', summary: 'Changes the keys on this device.' })(
-    ({ actor, req }) => page(actor, ownIn(req)),
-  );
+  plugin.route(pages, {
+    method: 'get',
+    path: SETTINGS,
+    can: 'public',
+    summary: 'Shows the shortcuts of this device, to change them.',
+  })(({ actor, req }) => page(actor, ownIn(req)));
 
   plugin.route(pages, {
     method: 'post',
     path: SETTINGS,
     can: 'public',
-    summary: 'Sets the keys of this device.',
+    summary: 'Saves the shortcuts of this device.',
     body: Keys,
     options: { rerender },
   })(({ actor, req, res, body }) => {

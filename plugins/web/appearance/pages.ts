@@ -45,15 +45,18 @@ export function addAppearance(
   };
   const rerender = (retry: Retry): View => page(retry, retry);
 
-  plugin.route(pages, { method: 'get', path: PAGE, can: 'public', summary: 'How pages look on this device.' })((call) =>
-    page(call),
-  );
+  plugin.route(pages, {
+    method: 'get',
+    path: PAGE,
+    can: 'public',
+    summary: 'Shows the appearance settings of this device.',
+  })((call) => page(call));
 
   plugin.route(pages, {
     method: 'post',
     path: '/appearance',
     can: 'public',
-    summary: 'Sets how pages look on this device.',
+    summary: 'Saves the appearance settings of this device.',
     body: Appearance,
     options: { rerender },
   })(({ req, res, body: { return_to: back, language, ...chosen } }) => {

@@ -80,7 +80,7 @@ export class Assets {
         .catch((error: unknown) =>
           this.#log.error(
             { plugin: tree.owner, error },
-            'its browser files could not be built; the pages work without them',
+            'the browser files could not be built; pages work without them',
           ),
         );
     }

@@ -102,7 +102,7 @@ export const assetBehaviour = ({ assets, protection }: ServeDeps): SurfaceBehavi
       status === 404
         ? 'There is no such file.\n'
         : status === 500
-          ? 'The file could not be made.\n'
+          ? 'The file could not be built.\n'
           : `${(error as Error).message}\n`;
     for (const [header, value] of protection.headers(FILE_POLICY)) res.setHeader(header, value);
     res.status(status).set('Cache-Control', 'no-store').type('text/plain').send(text);

@@ -120,7 +120,7 @@ export class PageRenderer {
 
   /** For the helpers; throws unless something is being rendered. */
   readonly scope = (): RenderScope => {
-    if (!this.#scope) throw new Error('helpers are for templates; nothing is being rendered');
+    if (!this.#scope) throw new Error('helpers can only be used while a template is being rendered');
     return this.#scope;
   };
 

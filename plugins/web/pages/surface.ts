@@ -384,7 +384,10 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
       await this.#sendPage(context, { ...shown, status: pageError.status }, { sessionEnded });
       return true;
     } catch (error) {
-      this.#deps.log.warn({ error, path: route.path, plugin: route.plugin }, 'a refused form could not be shown again');
+      this.#deps.log.warn(
+        { error, path: route.path, plugin: route.plugin },
+        'a rejected form could not be shown again',
+      );
       return false;
     }
   }
@@ -610,7 +613,7 @@ const REDISPLAY_TEXTS: Readonly<Record<string, string>> = {
 /** The error code of a request that requires a recently confirmed password. */
 const CONFIRMATION_NEEDED = 'confirmation_needed';
 const CONFIRMATION_MESSAGE =
-  'Confirm that it is you, then send this again: POST /login/confirm with your password, and a code where two-factor login is on';
+  'Confirm your identity, then repeat this request: POST /login/confirm with your password, and a code if two-factor login is on';
 /** The form that asks for the password again. */
 const CONFIRM_PATH = '/login/confirm';
 
