@@ -71,7 +71,7 @@ export class MultipartReader {
     if (refused === 'too many parts') return new InvalidInput([{ field: 'file', message: ONE_FILE }]);
     if (refused === 'field too large') return new HttpError(413, 'A field sent with the file is too long');
     // The rest of the body is not read, so the connection cannot be reused.
-    return new HttpError(413, `A file may have at most ${megabytes(this.#options.maxSize())}`, {
+    return new HttpError(413, `A file may be at most ${megabytes(this.#options.maxSize())}`, {
       headers: { Connection: 'close' },
     });
   }

@@ -152,7 +152,7 @@ describe('refused uploads', () => {
   test('files that are too large, with the limit in the error', async () => {
     expectStatus(await send(forum.as.ada, 'x'.repeat(MOST), 'x.txt'), 201);
     const answer = await send(forum.as.ada, 'x'.repeat(MOST + 1), 'x.txt');
-    expect([answer.status, answer.body.error]).toEqual([413, 'A file may have at most 196 KiB']);
+    expect([answer.status, answer.body.error]).toEqual([413, 'A file may be at most 196 KiB']);
     const far = await fetch(`${forum.app.url}/api/uploads`, {
       method: 'POST',
       body: '',
