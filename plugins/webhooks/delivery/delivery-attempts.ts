@@ -90,4 +90,4 @@ export class DeliveryAttempts {
 }
 
 const statusError = (status: number): string =>
-  `Answered ${status}${status >= 300 && status < 400 ? '; redirects are not followed, enter the address they lead to' : ''}`;
+  `Responded with ${status}${status >= 300 && status < 400 ? '; redirects are not followed, enter the address they point to' : ''}`;

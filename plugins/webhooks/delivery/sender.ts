@@ -56,7 +56,7 @@ export class Sender {
       return {
         ...nothing,
         durationMs: took(),
-        error: late.signal.aborted ? `No answer within ${TIMEOUT / 1_000} s` : reasonOf(error),
+        error: late.signal.aborted ? `No response within ${TIMEOUT / 1_000} s` : reasonOf(error),
       };
     } finally {
       clearTimeout(timer);

@@ -113,7 +113,7 @@ export class DeliveryHistory {
     );
     await saveResults(this.#deps, [result]);
     if (result.status === 'disabled') await webhooks.disable(webhookId, 'gone');
-    return (await this.find(id)) ?? Promise.reject(notFound('The webhook was deleted meanwhile'));
+    return (await this.find(id)) ?? Promise.reject(notFound('The webhook was deleted in the meantime'));
   }
 
   /** Sends an event to the same webhook again; if a retry is pending, that is made immediately. */

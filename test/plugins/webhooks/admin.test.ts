@@ -246,14 +246,14 @@ describe('actions of administrators', () => {
     receiver.reply = { status: 500 };
     expect((await forum.do('test', { id: webhook.id })).delivery).toMatchObject({
       status: 'failed',
-      error: 'Answered 500',
+      error: 'Responded with 500',
     });
     const page = await forum.root.submit('/admin/webhooks/test', { id: webhook.id });
     expect([page.status, page.headers.get('location')]).toEqual([
       303,
       expect.stringMatching(/^\/admin\/webhooks\/history\?delivery_id=/),
     ]);
-    expect((await forum.root.get(page.headers.get('location')!)).text).toContain('Answered 500');
+    expect((await forum.root.get(page.headers.get('location')!)).text).toContain('Responded with 500');
     const { webhooks } = (await forum.root.get('/admin/webhooks', JSON_ONLY)).body;
     expect(webhooks.find(({ id }: any) => id === webhook.id)).toMatchObject({
       last_status: 'failed',

@@ -197,7 +197,7 @@ describe('a receiver', () => {
       receiver.received.map(({ headers }) => headers['x-forum-delivery']).toReversed(),
     );
     const [last, , first] = history;
-    expect([last!.next_attempt_at, last!.error, first!.error]).toEqual([null, null, 'Answered 500']);
+    expect([last!.next_attempt_at, last!.error, first!.error]).toEqual([null, null, 'Responded with 500']);
     const next = Date.parse(first!.next_attempt_at!);
     expect(next - Date.parse(first!.created_at)).toBeGreaterThanOrEqual(1_000);
     // Measured from the response: on a busy machine the attempt itself may be delayed.
@@ -361,7 +361,7 @@ describe('a receiver', () => {
       20_000,
     );
     const attempt = (await forum.history(`webhook_id=${webhook.id}`)).at(-1)!;
-    expect(attempt.error).toBe('No answer within 15 s');
+    expect(attempt.error).toBe('No response within 15 s');
     expect(attempt.duration_ms).toBeGreaterThan(14_900);
     expect(attempt.duration_ms).toBeLessThan(16_500);
     await forum.do('delete', { id: webhook.id });
