@@ -110,7 +110,7 @@ describe('an error message', () => {
   it('without a translation is unchanged', () =>
     expect(failures.say('de', 'must be as old as the hills')).toBe('must be as old as the hills'));
 
-  it('of more than 500 characters stays as it is', () => {
+  it('of more than 500 characters is unchanged', () => {
     const sentence = (name: string): string => `has “${name}”, which is too similar to other tags`;
     expect(failures.say('de', sentence('x'.repeat(400)))).toMatch(/^enthält/);
     expect(failures.say('de', sentence('x'.repeat(500)))).toBe(sentence('x'.repeat(500)));

@@ -77,7 +77,11 @@ describe('a template is refused, with file and line, when it', () => {
       '{{a}}\n{{#if b}c{{/if}}',
       '2: cannot be parsed from here on: check its braces and quotation marks',
     ],
-    ['does not end a quotation', '{{t "a}}', '1: cannot be parsed from here on: check its braces and quotation marks'],
+    [
+      'does not close a quotation',
+      '{{t "a}}',
+      '1: cannot be parsed from here on: check its braces and quotation marks',
+    ],
   ])('%s', (_what, source, message) => expect(refusal(source)).toThrow(`views/page.hbs:${message}`));
   it('opens an unknown block', () => expect(refusal('{{#name}}x{{/name}}')).toThrow(/unknown block/));
   it('leaves an attribute without quotes', () =>
