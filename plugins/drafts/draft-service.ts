@@ -133,7 +133,7 @@ function check(fields: DraftFields): void {
   const names = Object.keys(fields);
   if (names.length === 0 || names.length > MOST_FIELDS) throw wrong(`must have 1 to ${MOST_FIELDS} fields`);
   if (!names.every((name) => NAME.test(name))) throw wrong('has a field whose name is empty or too long');
-  if (names.some((name) => SECRET.test(name))) throw wrong('has a field that is no text for the forum');
+  if (names.some((name) => SECRET.test(name))) throw wrong('has a field that is not valid text');
   if (Buffer.byteLength(JSON.stringify(fields)) > MAX_DRAFT_BYTES)
     throw wrong(`must have at most ${MAX_DRAFT_BYTES} bytes in total`);
 }

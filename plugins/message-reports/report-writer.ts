@@ -121,7 +121,7 @@ export class ReportWriter {
     });
     const row = handled ?? (await this.#one(sql`id = ${id}`));
     if (!row) throw notFound('There is no such report');
-    if (row.status !== outcome) throw new HttpError(409, `This report was ${row.status} already`);
+    if (row.status !== outcome) throw new HttpError(409, `This report was already ${row.status}`);
     return row;
   }
 

@@ -39,7 +39,7 @@ export function addConfirmationPages(
     async ({ req, res }) => {
       const pending = ours(await sessions.pendingLogin(req));
       if (!pending) {
-        const error = 'Log in first; then another mail can be sent.';
+        const error = 'Log in first, then request another mail.';
         return negotiated(
           redirect('/login', { notice: phrase('recovery:verify.login-first'), noticeKind: 'info' }),
           new HttpError(401, error, { code: 'login_needed' }),

@@ -217,6 +217,6 @@ export class TagService {
 function validate({ name, slug }: Pick<Tag, 'name' | 'slug'>, others: readonly Tag[]): void {
   if (others.some((other) => keyOf(other.name) === keyOf(name))) throw wrong('name', 'is taken by another tag');
   if (isId(slug) || !SLUG.test(slug))
-    throw wrong('slug', 'may have letters and digits with single hyphens between them');
+    throw wrong('slug', 'may contain letters and digits separated by single hyphens');
   if (others.some((other) => other.slug === slug)) throw wrong('slug', 'is taken by another tag');
 }

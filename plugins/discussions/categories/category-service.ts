@@ -231,7 +231,7 @@ export class CategoryService implements Categories {
     if (name.length < 1 || name.length > 80) throw wrong('name', 'must have 1 to 80 characters');
     if (description.length > 500) throw wrong('description', 'must have at most 500 characters');
     if (isId(slug) || !/^[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*$/u.test(slug))
-      throw wrong('slug', 'may have letters and digits with single hyphens between them');
+      throw wrong('slug', 'may contain letters and digits separated by single hyphens');
     if (stored.some((other) => other.slug === slug && other.id !== id))
       throw wrong('slug', 'is taken by another category');
     this.#validateParent(category, stored);

@@ -65,7 +65,7 @@ describe('demo content', () => {
       await install({ demo: '1', password: 'Another-boat 8', password_confirmation: 'Another-boat 8' });
       await expect
         .poll(async () => (await client.get('/install/progress')).text)
-        .toContain('The installation broke off: the disk is full');
+        .toContain('The installation failed: the disk is full');
       expect((await client.get('/')).headers.get('location')).toBe('/install');
       expect((await client.get('/install/administrator')).text).toContain('checked');
       await install({ demo: '1' });

@@ -247,7 +247,7 @@ describe('without JavaScript', () => {
     expect([handled.includes('Done'), handled.includes('data-queue=')]).toEqual([true, false]);
     expect(await page('mia', `/mod/message-reports/${id}`)).toContain('Done');
     const late = await forum.as.root.submit(`/mod/message-reports/${id}`, { status: 'dismissed' });
-    expect([late.status, late.text.includes('This report was resolved already')]).toEqual([409, true]);
+    expect([late.status, late.text.includes('This report was already resolved')]).toEqual([409, true]);
     expect((await forum.as.mia.get('/mod/message-reports?page=9')).status).toBe(404);
   });
 

@@ -222,7 +222,7 @@ describe('without JavaScript', () => {
     expect([done.status, done.headers.get('location')]).toEqual([303, '/mod/reports']);
     expect((await forum.as.mia.get('/mod/reports?status=resolved')).text).toContain('Done');
     expect((await forum.as.root.submit(`/mod/reports/${report.id}`, { status: 'dismissed' })).text).toContain(
-      'This report was resolved already',
+      'This report was already resolved',
     );
     expect((await forum.as.bob.get('/mod/reports')).status).toBe(403);
     expect((await forum.as.mia.get('/')).text).toContain('href="/mod/reports"');
