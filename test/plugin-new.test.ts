@@ -64,11 +64,11 @@ test('an invalid or taken name writes nothing', async () => {
   const print = (): void => {
     throw new Error('nothing should be written');
   };
-  await expect(scaffold(copy, 'Polls', { print })).rejects.toThrow('"Polls" will not do as an id');
-  await expect(scaffold(copy, '../polls', { print })).rejects.toThrow('will not do as an id');
-  await expect(scaffold(copy, 'star-charts', { print })).rejects.toThrow('plugins/star-charts exists already');
+  await expect(scaffold(copy, 'Polls', { print })).rejects.toThrow('"Polls" is not a valid id');
+  await expect(scaffold(copy, '../polls', { print })).rejects.toThrow('is not a valid id');
+  await expect(scaffold(copy, 'star-charts', { print })).rejects.toThrow('plugins/star-charts already exists');
   // A plugin of the program, which the new one would silently replace.
   await rm(join(copy, 'plugins/events'), { recursive: true });
-  await expect(scaffold(copy, 'events', { print })).rejects.toThrow('Parley has a plugin "events" already');
+  await expect(scaffold(copy, 'events', { print })).rejects.toThrow('Parley already has a plugin "events"');
   expect(await readFile(join(copy, 'config/forum.ts'), 'utf8')).toBe(before);
 });

@@ -27,7 +27,7 @@ export async function secretOption(console: Console, name: string, given: string
     given === undefined || given === '-' ? await console.secret(name.replaceAll('-', ' '), given === '-') : given;
   if (value === undefined || value === '')
     throw new ConfigurationError(
-      `--${name} is missing; leave it out on a terminal to be asked, or give "-" and write it to standard input`,
+      `--${name} is missing; omit it on a terminal to be prompted, or pass "-" and write it to standard input`,
     );
   return value;
 }

@@ -44,7 +44,7 @@ async function rewrite(site: string, name: string, change: (text: string) => str
   const before = await readFile(file, 'utf8');
   const after = change(before);
   if (after === before)
-    throw new ConfigurationError(`${path} has no list \`plugins: [ … ]\` to change for "${name}"; change it by hand`);
+    throw new ConfigurationError(`${path} has no \`plugins: [ … ]\` list to edit for "${name}"; edit it manually`);
   await writeFile(file, after);
   return path;
 }

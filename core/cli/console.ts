@@ -40,7 +40,7 @@ export function terminalConsole(
       wipe();
       const typed = await hiddenLine(label, stream, input);
       if ((await hiddenLine(`${label} again`, stream, input)) !== typed)
-        throw new ConfigurationError('What was typed the second time is something else; nothing was done');
+        throw new ConfigurationError('The two entries do not match; nothing was done');
       return typed;
     },
     close: wipe,
@@ -61,7 +61,7 @@ function hiddenLine(label: string, stream: NodeJS.WriteStream, input: NodeJS.Rea
     reader.on('SIGINT', () => reader.close());
     reader.on('close', () => {
       stream.write('\n');
-      reject(new ConfigurationError('Nothing was typed; nothing was done'));
+      reject(new ConfigurationError('Nothing was entered; nothing was done'));
     });
     reader.question('', (line) => {
       resolve(line);

@@ -48,11 +48,11 @@ async function accompany(child: ChildProcess, console: Console): Promise<boolean
   try {
     const first = await Promise.race([ended, changed.promise, interrupted.promise]);
     if (first === 'failed') {
-      console.print('The server ended. It starts again when a file is saved; Ctrl+C gives up.');
+      console.print('The server exited. It restarts when a file is saved; press Ctrl+C to stop.');
       stops.push(watchFiles(watchedFolders(SITE), () => changed.resolve('changed')));
       return (await Promise.race([changed.promise, interrupted.promise])) === 'changed';
     }
-    if (first === 'changed') console.print('The program itself changed: it starts anew.');
+    if (first === 'changed') console.print('The program itself changed: restarting.');
     child.kill('SIGTERM');
     await ended;
     return first === 'changed';

@@ -51,7 +51,7 @@ function parse(entries: readonly Entry[], line: readonly string[], columns: numb
   const program = new Commander(RUN)
     .usage('COMMAND [OPTIONS]')
     .version(VERSION, '-V, --version', 'print the version of Parley')
-    .addHelpText('after', '\nEach command explains itself with --help.')
+    .addHelpText('after', '\nPass --help to a command for a description of it.')
     .helpCommand(false)
     .configureHelp({
       sortSubcommands: true,
@@ -137,7 +137,7 @@ function optionOf(name: string, schema: OptionSchema, required: boolean, line: r
   return option.argParser((text, before: unknown) => {
     // Commander accepts any word as the value, even the next option if the value was forgotten.
     if (/^-./.test(text) && line.includes(text))
-      throw new ConfigurationError(`--${name} has no value; write --${name}=VALUE where it begins with a dash`);
+      throw new ConfigurationError(`--${name} has no value; write --${name}=VALUE if the value begins with a dash`);
     return type === 'array' ? [...((before as string[] | undefined) ?? []), text] : text;
   });
 }

@@ -65,7 +65,7 @@ function find(app: App, command: Command, token: Token<unknown>): unknown {
   const problem = app.plugins.list().find(({ id }) => id === provider.id)?.problem;
   throw new ConfigurationError(
     problem
-      ? `"${command.name}" needs the plugin "${provider.id}", which does not run: ${problem}`
+      ? `"${command.name}" needs the plugin "${provider.id}", which is not running: ${problem}`
       : `"${command.name}" needs the plugin "${provider.id}", which is off; switch it on with: ${RUN} plugin enable ${provider.id}`,
   );
 }

@@ -103,7 +103,7 @@ export const inRepository = (): boolean => SITE === PROGRAM;
 export function checkId(id: string): void {
   if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(id))
     throw new ConfigurationError(
-      `"${id}" will not do as an id: use lower-case words joined by "-", such as polls or star-charts`,
+      `"${id}" is not a valid id: use lower-case words joined by "-", such as polls or star-charts`,
     );
 }
 

@@ -177,18 +177,20 @@ describe('plugins from the command line', () => {
 test('the doctor ticks what is fine and lists what is not', async () => {
   const console = recorder();
   await expect(runCommand(site.app, ['doctor'], console)).rejects.toThrow(/problems? found\.$/);
-  expect(console.lines).toContain('✓ every migration has run');
-  expect(console.lines).toContain('✓ the data directory can be written');
+  expect(console.lines).toContain('✓ all migrations have run');
+  expect(console.lines).toContain('✓ the data directory is writable');
   expect(console.lines).toContain('✗ plugin "broken" failed: no clapper');
   expect(console.lines).toContain(
-    '· config/forum.ts sets bell.volme, which is a setting of no plugin here; did you mean "bell.volume"?',
+    '· config/forum.ts sets bell.volme, which is not a setting of any installed plugin; did you mean "bell.volume"?',
   );
   expect(console.lines).not.toContainEqual(expect.stringContaining('broken.clapper'));
-  expect(console.lines).toContain('· the database decides, not config/forum.ts: bell.code, bell.sound, bell.volume');
+  expect(console.lines).toContain(
+    '· settings in the database override config/forum.ts: bell.code, bell.sound, bell.volume',
+  );
 });
 
-test('migrate reports failed plugins', async () => {
-  await expect(run('migrate')).rejects.toThrow('"broken" does not run: no clapper');
+test('migrate says what is in force and what failed', async () => {
+  await expect(run('migrate')).rejects.toThrow('"broken" is not running: no clapper');
 });
 
 describe('a new root key', () => {
@@ -255,7 +257,7 @@ describe('with a running server', () => {
       ['secret word?', 'secret word, from standard input?'],
     ]);
     await expect(ask(recorder(), 'bell', 'lock')).rejects.toThrow(
-      '--secret-word is missing; leave it out on a terminal to be asked, or give "-"',
+      '--secret-word is missing; omit it on a terminal to be prompted, or pass "-"',
     );
     expect(JSON.stringify(site.lines)).not.toContain('sesame');
   });

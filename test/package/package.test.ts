@@ -207,7 +207,7 @@ describe('the examples', () => {
     const polls = async (): Promise<unknown> =>
       ((await (await get('/api/discussions?limit=1')).json()) as any).discussions[0].poll;
     expect(await polls()).toBeNull();
-    expect((await site.parley('plugin', 'check')).output).toContain('parley-plugin-polls fits.');
+    expect((await site.parley('plugin', 'check')).output).toContain('parley-plugin-polls is compatible.');
     await site.command('plugin', 'remove', 'polls', '--data');
     expect(await polls()).toBeUndefined();
   }, 300_000);
@@ -246,7 +246,7 @@ describe('removing a package', () => {
   test('rejects a folder, and suggests the right name for a misspelt one', async () => {
     expect((await site.parley('plugin', 'remove', 'bel')).output).toContain('did you mean "bell"?');
     expect((await site.parley('plugin', 'remove', 'lists')).output).toMatch(
-      /"lists" is no package.* plugin uninstall lists/,
+      /"lists" is not a package.* plugin uninstall lists/,
     );
   });
 
@@ -352,7 +352,7 @@ export default definePlugin({
     expect((await site.parley('plugin', 'add', tarball)).output).toMatch(
       /from the folder .*plugins\/lists; remove that one/,
     );
-    expect((await site.parley('plugin', 'add', 'plugins/lists')).output).toContain('the next start has it');
+    expect((await site.parley('plugin', 'add', 'plugins/lists')).output).toContain('are loaded on the next start');
     await rename(join(site.folder, 'plugins/lists'), join(site.folder, 'lists-that-was'));
     await site.command('plugin', 'add', tarball);
     expect(await (await get('/api/lists')).json()).toMatchObject({ answer: 'packed' });

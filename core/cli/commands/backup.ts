@@ -14,10 +14,10 @@ const counted = (count: number, one: string, many: string): string =>
 
 const backup = defineCommand({
   name: 'backup',
-  summary: 'Writes the whole site to a file: its rows as of one moment, and what is in DATA_DIR.',
+  summary: 'Backs up the whole site to a file: a consistent snapshot of the database, and the contents of DATA_DIR.',
   example: 'backup ../site-2026-01-15.zip',
   positional: ['file'],
-  options: Type.Object({ file: Type.String({ minLength: 1, description: 'A new file outside of DATA_DIR' }) }),
+  options: Type.Object({ file: Type.String({ minLength: 1, description: 'A new file outside DATA_DIR' }) }),
   needs: { app: Program },
   async run({ app }, { file }, console) {
     const path = resolve(SITE, file);
@@ -28,22 +28,22 @@ const backup = defineCommand({
     console.print(`${path}: ${counted(tables.length, 'table', 'tables')}, ${counted(rows, 'row', 'rows')}`);
     console.print(
       environment.secretKey === undefined
-        ? 'It holds the root key and every secret: keep it where nobody else can read it.'
-        : 'Keep it where nobody else can read it, and SECRET_KEY somewhere else: without it secrets cannot be opened.',
+        ? 'It contains the root key and every secret: store it where no one else can read it.'
+        : 'Store it where no one else can read it, and SECRET_KEY somewhere else: secrets cannot be decrypted without it.',
     );
   },
 });
 
 const restoreCommand = defineCommand({
   name: 'restore',
-  summary: 'Makes a site of a backup, in an empty database and an empty DATA_DIR.',
+  summary: 'Restores a site from a backup into an empty database and an empty DATA_DIR.',
   example: 'restore ../site-2026-01-15.zip',
   positional: ['file'],
   options: Type.Object({
-    file: Type.String({ minLength: 1, description: 'What `backup` wrote, on whichever kind of database' }),
+    file: Type.String({ minLength: 1, description: 'A file written by `backup`, from either kind of database' }),
     without: Type.String({
       default: '',
-      description: 'Plugins whose tables are left out, as they are not installed here, with commas between their ids',
+      description: 'Comma-separated ids of plugins that are not installed here and whose tables to leave out',
     }),
   }),
   needs: { environment: Environment },
@@ -55,9 +55,11 @@ const restoreCommand = defineCommand({
     const progress = (line: string): void => console.progress(line);
     const deps = { environment, plugins, without: without.split(',').filter(Boolean), log, progress };
     const { made_at: at, version, tables } = await restore(path, deps);
-    console.print(`Restored ${counted(tables.length, 'table', 'tables')} of ${at}, made by Parley ${version}.`);
     console.print(
-      `Look before others do, without mails and webhooks going out: SAFE_MODE=1 npm start. Numbers: ${RUN} recount --check`,
+      `Restored ${counted(tables.length, 'table', 'tables')} from a backup of ${at}, made by Parley ${version}.`,
+    );
+    console.print(
+      `To look at it first, without sending mails or webhooks: SAFE_MODE=1 npm start. To check counts: ${RUN} recount --check`,
     );
   },
 });

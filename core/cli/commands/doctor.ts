@@ -59,7 +59,7 @@ export const doctor = defineCommand({
 
 /** Prints the findings that are still available when the program could not be opened at all. */
 export function unopened(options: AppOptions, error: unknown, console: Pick<Console, 'print'>): void {
-  print(console, [...environment(options.environment), bad(`could not be opened: ${chainOf(error)}`)]);
+  print(console, [...environment(options.environment), bad(`the site could not be opened: ${chainOf(error)}`)]);
 }
 
 function environment({ baseUrl, dataDir, secretKey, production, safeMode, version }: Environment): Finding[] {
@@ -71,7 +71,7 @@ function environment({ baseUrl, dataDir, secretKey, production, safeMode, versio
       : good(`the site’s address is ${baseUrl}`),
     good(
       secretKey === undefined
-        ? 'the root secret is kept in the data directory; include it in backups'
+        ? 'the root secret is stored in the data directory; include it in backups'
         : 'the root secret comes from SECRET_KEY',
     ),
   ];
@@ -88,13 +88,13 @@ async function folder({ dataDir }: Environment): Promise<Finding[]> {
         ? []
         : [
             note(
-              `other users of this machine can look into the data directory; unless one of them is to serve its folder public: chmod 700 ${dataDir}`,
+              `other users of this machine can access the data directory; unless one of them has to serve its folder "public", run: chmod 700 ${dataDir}`,
             ),
           ];
-    return [good('the data directory can be written'), ...open];
+    return [good('the data directory is writable'), ...open];
   } catch (error) {
     return [
-      bad(`the data directory cannot be written (${messageOf(error)}); give it to the user that runs the server`),
+      bad(`the data directory is not writable (${messageOf(error)}); make the user that runs the server its owner`),
     ];
   }
 }
@@ -111,19 +111,19 @@ async function database({ data, kernel }: App): Promise<Finding[]> {
         .map(({ name }) => `${id}: ${name}`),
     );
   return [
-    good(`PostgreSQL ${server?.version} answers${data.embedded ? ' (embedded)' : ''}`),
+    good(`PostgreSQL ${server?.version} responds${data.embedded ? ' (embedded)' : ''}`),
     pending.length === 0
-      ? good('every migration has run')
-      : bad(`migrations wait: ${pending.join(', ')}; run: ${RUN} migrate`),
+      ? good('all migrations have run')
+      : bad(`pending migrations: ${pending.join(', ')}; run: ${RUN} migrate`),
   ];
 }
 
 async function redis({ kernel }: App): Promise<Finding[]> {
   const client = kernel.service(Cache)?.redis;
-  if (!client) return [note('no Redis: one process only')];
+  if (!client) return [note('no Redis: only one process can run')];
   return client.ping().then(
-    () => [good('Redis answers')],
-    (error: unknown) => [bad(`Redis does not answer: ${messageOf(error)}`)],
+    () => [good('Redis responds')],
+    (error: unknown) => [bad(`Redis does not respond: ${messageOf(error)}`)],
   );
 }
 
@@ -132,7 +132,7 @@ function plugins({ plugins: control, supervisor }: App): Finding[] {
   const troubled = all.filter(({ problem }) => problem !== undefined);
   const off = all.filter(({ wanted }) => !wanted).map(({ id }) => id);
   return [
-    good(`${all.filter(({ state }) => state === 'active').length} of ${all.length} plugins run`),
+    good(`${all.filter(({ state }) => state === 'active').length} of ${all.length} plugins are running`),
     ...(off.length > 0 ? [note(`switched off: ${off.join(', ')}`)] : []),
     ...troubled.map(({ id, problem, state }) =>
       state === 'failed' ? bad(`plugin "${id}" failed: ${problem}`) : bad(`plugin "${id}" ${problem}`),
@@ -140,20 +140,20 @@ function plugins({ plugins: control, supervisor }: App): Finding[] {
     ...supervisor
       .report()
       .filter(({ quarantined }) => quarantined)
-      .map(({ plugin, task, lastError }) => bad(`"${task}" of plugin "${plugin}" is set aside: ${lastError}`)),
+      .map(({ plugin, task, lastError }) => bad(`"${task}" of plugin "${plugin}" is quarantined: ${lastError}`)),
     ...supervisor
       .report()
       .filter(({ refusing }) => refusing)
       .map(({ plugin, task, lastError }) =>
         bad(
-          `"${task}" of plugin "${plugin}" refuses everything: ${lastError}; mend it, or run: ${RUN} plugin disable ${plugin}`,
+          `"${task}" of plugin "${plugin}" rejects everything: ${lastError}; fix it, or run: ${RUN} plugin disable ${plugin}`,
         ),
       ),
     ...all.flatMap(({ id, blocks }) =>
       blocks
         ? [
             note(
-              `plugin "${id}" kept the whole server waiting ${blocks.count}×, ${blocks.longest} ms at the longest, the last time in ${blocks.task}`,
+              `plugin "${id}" blocked the whole server ${blocks.count}×, for up to ${blocks.longest} ms, most recently in ${blocks.task}`,
             ),
           ]
         : [],
@@ -170,8 +170,8 @@ async function numbers({ extensions }: App): Promise<Finding[]> {
   }
   return [
     wrong.length === 0
-      ? good('kept numbers are what they count, as far as a sample tells')
-      : bad(`kept numbers differ from what they count: ${wrong.join('; ')}; run: ${RUN} recount`),
+      ? good('stored counts are correct, judging by a sample')
+      : bad(`stored counts are wrong: ${wrong.join('; ')}; run: ${RUN} recount`),
   ];
 }
 
@@ -192,7 +192,7 @@ function strangeSettings({ settings: store, plugins: control }: App): Finding[] 
     .filter((key) => !failed.has(key.split('.')[0]!))
     .map((key) =>
       note(
-        `config/forum.ts sets ${key}, which is a setting of no plugin here; ${didYouMean(key, known, 'take it out, or add its plugin')}`,
+        `config/forum.ts sets ${key}, which is not a setting of any installed plugin; ${didYouMean(key, known, 'remove it, or add its plugin')}`,
       ),
     );
 }
@@ -211,14 +211,14 @@ async function settings(app: App): Promise<Finding[]> {
     .sort();
   return [
     ...moved.map(({ key, variable }) =>
-      bad(`the stored setting ${key} is not read any more; set ${variable} in the environment in its place`),
+      bad(`the stored setting ${key} is no longer read; set ${variable} in the environment instead`),
     ),
-    ...store.deprecated().map(({ key, instead }) => note(`the setting ${key} is about to leave: ${instead}`)),
+    ...store.deprecated().map(({ key, instead }) => note(`the setting ${key} is deprecated: ${instead}`)),
     ...strangeSettings(app),
-    ...wrong.map(({ field, message }) => bad(`the setting ${field} cannot be used: ${message}`)),
+    ...wrong.map(({ field, message }) => bad(`the setting ${field} is invalid: ${message}`)),
     own.length === 0
-      ? good('every setting is as config/forum.ts has it')
-      : note(`the database decides, not config/forum.ts: ${own.join(', ')}`),
+      ? good('no setting in the database overrides config/forum.ts')
+      : note(`settings in the database override config/forum.ts: ${own.join(', ')}`),
   ];
 }
 
@@ -229,10 +229,12 @@ async function jobs({ jobs: queue }: App): Promise<Finding[]> {
   return [
     ...reports
       .filter(({ failed }) => failed > 0)
-      .map(({ listener, failed, error }) => bad(`${failed} of "${listener}" failed for good, last: ${error}`)),
+      .map(({ listener, failed, error }) =>
+        bad(`${failed} of "${listener}" failed permanently, most recently: ${error}`),
+      ),
     ...late.map(({ listener, waiting: count, oldest }) =>
-      bad(`${count} of "${listener}" wait since ${oldest!.toISOString()}; start the server, or look at its log`),
+      bad(`${count} of "${listener}" waiting since ${oldest!.toISOString()}; start the server, or check its log`),
     ),
-    ...(late.length === 0 ? [good(`${waiting} ${waiting === 1 ? 'job waits' : 'jobs wait'}, none is late`)] : []),
+    ...(late.length === 0 ? [good(`${waiting} ${waiting === 1 ? 'job' : 'jobs'} waiting, none overdue`)] : []),
   ];
 }

@@ -10,7 +10,7 @@ import { Program } from '../program.ts';
  */
 export const migrate = defineCommand({
   name: 'migrate',
-  summary: 'Brings the tables of everything that is switched on up to date.',
+  summary: 'Runs pending migrations of all plugins that are switched on.',
   options: Type.Object({}),
   needs: { app: Program },
   async run({ app }, _options, console) {
@@ -29,8 +29,8 @@ export const migrate = defineCommand({
       }>`select plugin, count(*)::int as count from migration group by plugin order by plugin`,
     );
     for (const { plugin, count } of rows)
-      console.print(`${plugin}: ${count} ${count === 1 ? 'migration' : 'migrations'} in force`);
+      console.print(`${plugin}: ${count} ${count === 1 ? 'migration' : 'migrations'} applied`);
     const failed = app.plugins.list().find((plugin) => plugin.state === 'failed');
-    if (failed) throw new ConfigurationError(`"${failed.id}" does not run: ${failed.problem}`);
+    if (failed) throw new ConfigurationError(`"${failed.id}" is not running: ${failed.problem}`);
   },
 });

@@ -18,19 +18,20 @@ import {
 /** `npx --package parley-forum parley new my-site`. An existing package.json keeps its entries. */
 export const newSite = defineCommand({
   name: 'new',
-  summary: 'Makes a site: a folder with a configuration, which `npm start` runs.',
+  summary: 'Creates a site: a folder with a configuration that `npm start` runs.',
   example: 'new my-site',
   positional: ['folder'],
   options: Type.Object({
-    folder: Type.String({ description: 'Where it goes; "." is the working directory' }),
+    folder: Type.String({ description: 'Where to create it; "." is the working directory' }),
     from: Type.Optional(
-      Type.String({ description: 'What npm installs as parley-forum: a version, a tarball or a folder' }),
+      Type.String({ description: 'What to install as parley-forum: a version, a tarball or a folder' }),
     ),
     install: Type.Boolean({ default: true, description: 'Run npm install in it' }),
   }),
   async run(_services, { folder, from, install }, console) {
     const site = resolve(folder);
-    if (configurationFile(site)) throw new ConfigurationError(`${join(site, 'config')} holds a configuration already`);
+    if (configurationFile(site))
+      throw new ConfigurationError(`${join(site, 'config')} already contains a configuration`);
     await mkdir(join(site, 'config'), { recursive: true });
     const spec = from === undefined || !existsSync(from) ? from : `file:${resolve(from)}`;
     const name = basename(site)
@@ -43,7 +44,7 @@ export const newSite = defineCommand({
     for (const path of ['package.json', ...written, 'config/forum.ts']) console.print(`wrote ${path}`);
     if (install) await npm(site, ['install'], console);
     const enter = folder === '.' ? '' : `cd ${folder} && `;
-    console.print(`\nRun it: ${enter}npm start\nOr look around first: ${enter}npm run demo`);
+    console.print(`\nRun it: ${enter}npm start\nOr try it with demo content first: ${enter}npm run demo`);
   },
 });
 

@@ -164,11 +164,11 @@ async function installed(names: readonly string[]): Promise<readonly Plugin[]> {
 
 export const pluginCheck = defineCommand({
   name: 'plugin check',
-  summary: 'Checks plugins that are not the program’s own against the contracts of this version.',
+  summary: 'Checks plugins that do not belong to Parley against the contracts of this version.',
   example: 'plugin check polls',
   positional: ['name'],
   options: Type.Object({
-    name: Type.Optional(Type.String({ description: 'Only this one: an id, or the name of a package' })),
+    name: Type.Optional(Type.String({ description: 'Check only this one: a plugin’s id or a package name' })),
   }),
   async run(_services, { name: only }, console) {
     let failed = 0;
@@ -195,14 +195,15 @@ export const pluginCheck = defineCommand({
       if (problems.length > 0) failed++;
       console.print(
         problems.length > 0
-          ? `${name} does not fit:`
+          ? `${name} is not compatible:`
           : found
-            ? `${name} fits.`
-            : `${name} came as JavaScript alone; its range fits.`,
+            ? `${name} is compatible.`
+            : `${name} contains only JavaScript; its version range is compatible.`,
       );
       for (const problem of problems) console.print(`  ${problem}`);
     }
-    if (plugins.size === 0) console.print('There are only the program’s own plugins.');
-    if (failed > 0) throw new ConfigurationError(`${failed} of ${plugins.size} do not fit this version, ${VERSION}.`);
+    if (plugins.size === 0) console.print('There are only Parley’s own plugins.');
+    if (failed > 0)
+      throw new ConfigurationError(`${failed} of ${plugins.size} are not compatible with this version, ${VERSION}.`);
   },
 });

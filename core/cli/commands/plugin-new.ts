@@ -41,7 +41,7 @@ export async function scaffold(root: string, id: string, console: Pick<Console, 
   checkFree(id);
   const layout = root === PROGRAM || existsSync(join(root, 'core')) ? repository(id) : ofSite(id);
   const taken = [layout.source, layout.migrations, layout.test].find((folder) => existsSync(join(root, folder)));
-  if (taken) throw new ConfigurationError(`${taken} exists already; choose another id`);
+  if (taken) throw new ConfigurationError(`${taken} already exists; choose another id`);
   const configuration = await addToConfiguration(root, id);
   for (const path of await writePlugin(root, id, layout, '')) console.print(`wrote ${path}`);
   console.print(`added '${id}' to ${configuration}`);
@@ -51,7 +51,7 @@ export async function scaffold(root: string, id: string, console: Pick<Console, 
 function checkFree(id: string): void {
   checkId(id);
   if (existsSync(join(PROGRAM, 'plugins', id)))
-    throw new ConfigurationError(`Parley has a plugin "${id}" already; choose another id`);
+    throw new ConfigurationError(`Parley already has a plugin "${id}"; choose another id`);
 }
 
 function writePlugin(root: string, id: string, layout: Layout, also: string): Promise<readonly string[]> {
@@ -73,13 +73,13 @@ async function scaffoldPackage(id: string, console: Pick<Console, 'print'>): Pro
   checkFree(id);
   const name = `parley-plugin-${id}`;
   const folder = resolve(name);
-  if (existsSync(folder)) throw new ConfigurationError(`${name} exists already; choose another id`);
+  if (existsSync(folder)) throw new ConfigurationError(`${name} already exists; choose another id`);
   const files = [
     ...(await writeTemplate(templateOf('package'), folder, { id, ...toolVersions(folder) })),
     ...(await writePlugin(folder, id, ofPackage(), '{ also: [process.cwd()] }')),
   ];
   for (const path of files) console.print(`wrote ${name}/${path}`);
-  console.print(`\nTry it: cd ${name} && npm install && npm test\nMake it a package that others install: npm run pack`);
+  console.print(`\nTry it: cd ${name} && npm install && npm test\nPack it for others to install: npm run pack`);
 }
 
 /**
@@ -97,27 +97,27 @@ async function writeReference(root: string, console: Pick<Console, 'print'>): Pr
   );
   console.print(
     done
-      ? 'wrote docs/reference anew'
-      : 'docs/reference does not know the plugin yet; write it anew with: npm run check -- --write',
+      ? 'regenerated docs/reference'
+      : 'docs/reference does not include the plugin yet; regenerate it with: npm run check -- --write',
   );
 }
 
 /** Needs no data, so it works while a server is running; the server loads the plugin on its next start. */
 export const pluginNew = defineCommand({
   name: 'plugin new',
-  summary: 'Writes a small working plugin to begin from, with its test.',
+  summary: 'Creates a small working plugin with a test, as a starting point.',
   example: 'plugin new polls',
   positional: ['id'],
   options: Type.Object({
     id: Type.String({ description: 'Lower-case words joined by "-"; also the folder’s name' }),
-    package: Type.Boolean({ default: false, description: 'As an npm package of its own, to be published' }),
+    package: Type.Boolean({ default: false, description: 'Create a separate npm package, to be published' }),
   }),
   async run(_services, { id, package: asPackage }, console) {
     if (asPackage) return scaffoldPackage(id, console);
     await scaffold(SITE, id, console);
     if (inRepository()) await writeReference(SITE, console);
     console.print(
-      `\nTry it: npm test -- ${id}\nnpm run dev runs it while you write; a server that runs otherwise has it from its next start on. ${RUN} plugin disable ${id} switches it off again.`,
+      `\nTry it: npm test -- ${id}\nnpm run dev runs it while you edit it; any other server loads it on its next start. ${RUN} plugin disable ${id} switches it off again.`,
     );
   },
 });

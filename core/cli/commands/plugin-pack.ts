@@ -38,7 +38,7 @@ async function problemsOf(folder: string, manifest: Manifest, files: readonly st
   if (manifest.type !== 'module') problems.push('package.json needs "type": "module"');
   if (manifest.dependencies?.['parley-forum'] !== undefined)
     problems.push(
-      'parley-forum stands under "dependencies": move it to "peerDependencies", or the package brings a copy of its own',
+      'parley-forum is listed under "dependencies": move it to "peerDependencies", or the package brings its own copy',
     );
   if (module === undefined) return [...problems, 'package.json needs "parley": { "plugin": "./dist/plugin.js" }'];
   const path = module.replace(/^\.\//, '');
@@ -46,7 +46,7 @@ async function problemsOf(folder: string, manifest: Manifest, files: readonly st
     return [...problems, `${path} is not in the package: build it, and list its folder under "files"`];
   // Client modules are built by the site that serves them, so they are shipped as TypeScript.
   for (const file of files.filter((one) => SOURCE.test(one) && !one.startsWith('client/')))
-    problems.push(`${file} is TypeScript, which Node does not run inside node_modules: leave it out under "files"`);
+    problems.push(`${file} is TypeScript, which Node does not run inside node_modules: exclude it under "files"`);
   let plugin: Plugin | undefined;
   try {
     ({ default: plugin } = (await import(pathToFileURL(join(folder, path)).href)) as { default?: Plugin });
@@ -66,7 +66,7 @@ export const pluginPack = defineCommand({
     const folder = resolve('.');
     const file = join(folder, 'package.json');
     if (!existsSync(file))
-      throw new ConfigurationError('There is no package.json here; go into the folder of a plugin’s package');
+      throw new ConfigurationError('There is no package.json here; change to the folder of a plugin’s package');
     for (const project of ['tsconfig.json', 'tsconfig.client.json']) {
       if (!existsSync(join(folder, project))) continue;
       const errors = await compile(folder, project);
@@ -79,7 +79,7 @@ export const pluginPack = defineCommand({
     if (problems.length > 0) {
       // The broken package must not be published.
       await rm(join(folder, packed.filename), { force: true });
-      throw new ConfigurationError(`${packed.filename} would not work where it is installed:\n${problems.join('\n')}`);
+      throw new ConfigurationError(`${packed.filename} would not work once installed:\n${problems.join('\n')}`);
     }
     console.print(
       `${packed.filename}: ${files.length} files, ${(packed.size / 1_000).toFixed(1)} kB. Try it in a site: npx parley plugin add ${join(folder, packed.filename)}`,

@@ -21,7 +21,7 @@ type Dependencies = Readonly<Record<string, string>>;
 function refuseRepository(): void {
   if (inRepository())
     throw new ConfigurationError(
-      'Packages are installed into a site, and this is the program itself; make a site beside it with: npm run parley -- new ../site',
+      'Packages are installed into a site, and this is the program itself; create a site next to it with: npm run parley -- new ../site',
     );
 }
 
@@ -81,18 +81,18 @@ function reasonOf(name: string, error: unknown): string {
 /** Throws if the package is not a plugin for this program. */
 function checkPackage(name: string): void {
   const at = findLocation(SITE, name);
-  if (!at?.package) throw new PluginError(idOf(name), 'is not there after npm installed it');
+  if (!at?.package) throw new PluginError(idOf(name), 'was not found after npm installed it');
   checkFit(at.id, at.package, VERSION);
 }
 
 /** Runs in the server if one is running: the plugin is then available at once. */
 export const pluginAdd = defineCommand({
   name: 'plugin add',
-  summary: 'Installs a plugin from npm, a tarball or a folder, or another version of one, and switches it on.',
+  summary: 'Installs a plugin, or another version of one, from npm, a tarball or a folder, and switches it on.',
   example: 'plugin add parley-plugin-polls',
   positional: ['spec'],
   options: Type.Object({
-    spec: Type.String({ description: 'A package as npm names it: NAME, NAME@VERSION, a tarball or a folder' }),
+    spec: Type.String({ description: 'A package specifier for npm: NAME, NAME@VERSION, a tarball or a folder' }),
   }),
   needs: { app: Program },
   async run({ app }, { spec }, console) {
@@ -101,7 +101,7 @@ export const pluginAdd = defineCommand({
     const target = existsSync(resolve(SITE, spec)) ? resolve(SITE, spec) : spec;
     if (target !== spec && statSync(target).isDirectory() && !existsSync(join(target, 'package.json')))
       throw new ConfigurationError(
-        `${spec} has no package.json; a plugin of the site’s own is a folder of plugins/ with its id in config/forum.ts, and the next start has it`,
+        `${spec} has no package.json; the site’s own plugins are folders in plugins/ with their ids in config/forum.ts, and are loaded on the next start`,
       );
     await installPackage(target, console);
     const name = installedName(target, before);
@@ -117,7 +117,7 @@ export const pluginAdd = defineCommand({
     } catch (error) {
       if (!listed) await removeFromConfiguration(SITE, name);
       await goBack(name, before, console);
-      throw new ConfigurationError(`${reasonOf(name, error)}\nEverything is as it was before.`, { cause: error });
+      throw new ConfigurationError(`${reasonOf(name, error)}\nAll changes were undone.`, { cause: error });
     }
   },
 });
@@ -128,11 +128,11 @@ function findPackage({ installer, kernel }: App, name: string): { readonly id: s
   if (id !== undefined && from !== undefined) return { id, from };
   if (id !== undefined)
     throw new ConfigurationError(
-      `"${id}" is no package; take its id out of config/forum.ts, and delete its folder where that is the site’s own. To remove what it stored as well, first: ${RUN} plugin disable ${id}, then ${RUN} plugin uninstall ${id}`,
+      `"${id}" is not a package; remove its id from config/forum.ts, and delete its folder if it belongs to the site. To also remove its data, first run: ${RUN} plugin disable ${id}, then ${RUN} plugin uninstall ${id}`,
     );
   const packages = kernel.graph.all().flatMap((plugin) => (plugin.package ? [plugin.id, plugin.package] : []));
-  const otherwise = packages.length > 0 ? `there are ${packages.join(', ')}` : 'this site has none';
-  throw new ConfigurationError(`"${name}" is no plugin that npm installed; ${didYouMean(name, packages, otherwise)}`);
+  const otherwise = packages.length > 0 ? `this site has ${packages.join(', ')}` : 'this site has none';
+  throw new ConfigurationError(`"${name}" is not a plugin installed by npm; ${didYouMean(name, packages, otherwise)}`);
 }
 
 /** If its data cannot be removed, the plugin is started again. */
@@ -149,12 +149,12 @@ async function removeData({ plugins, kernel }: App, id: string): Promise<void> {
 
 export const pluginRemove = defineCommand({
   name: 'plugin remove',
-  summary: 'Takes a plugin’s package out of the site. What it stored stays, unless --data is given.',
+  summary: 'Removes a plugin’s package from the site. Its data is kept unless --data is given.',
   example: 'plugin remove polls',
   positional: ['name'],
   options: Type.Object({
-    name: Type.String({ description: 'The plugin’s id, or its package’s name' }),
-    data: Type.Boolean({ default: false, description: 'Remove its tables, settings and waiting work, too' }),
+    name: Type.String({ description: 'The plugin’s id or its package name' }),
+    data: Type.Boolean({ default: false, description: 'Also remove its tables, settings and pending jobs' }),
   }),
   needs: { app: Program },
   async run({ app }, { name, data }, console) {
@@ -171,6 +171,6 @@ export const pluginRemove = defineCommand({
     });
     await app.installer.remove(id);
     await npm(SITE, ['uninstall', from], console);
-    console.print(`${id} is removed${data ? ', with its data' : '; what it stored is kept'}.`);
+    console.print(`${id} is removed${data ? ', with its data' : '; its data is kept'}.`);
   },
 });

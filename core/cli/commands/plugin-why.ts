@@ -12,23 +12,23 @@ import { Program } from '../program.ts';
 
 /** How each kind of hook treats its listeners. */
 const MEANINGS: Readonly<Record<Hook['kind'], string>> = {
-  action: 'something happened: listeners begin together, after the commit',
-  filter: 'a value passes through: each listener gets the result of the one before',
-  query: 'a question: the first answer counts, and whoever comes after it is not asked',
+  action: 'something happened: listeners start together, after the commit',
+  filter: 'a value passes through: each listener gets the result of the previous one',
+  query: 'a question: the first answer counts, and later listeners are not called',
 };
-const NO_SERVER = 'No server runs on this data: this is who would run, in order, without what it took.';
+const NO_SERVER = 'No server is running on this data: this is what would run, in order, without timings.';
 const NOT_RECORDED =
-  'Which hooks a route raises is recorded by `parley dev`, and by a server that has SERVER_TIMING=1.';
-const NO_CALLS = 'It was not called since the start, or all its answers were cached.';
+  'The hooks that a route raises are recorded by `parley dev`, and by a server with SERVER_TIMING=1.';
+const NO_CALLS = 'It has not been called since the start, or all its responses were cached.';
 
 export const pluginWhy = defineCommand({
   name: 'plugin why',
-  summary: 'Tells what runs, of which plugins and in which order, when a hook is raised or a route is called.',
+  summary: 'Shows what runs, from which plugins and in which order, when a hook is raised or a route is called.',
   example: 'plugin why "GET /healthz"',
   positional: ['name', 'path'],
   options: Type.Object({
     name: Type.String({ description: 'The id of a hook, or the method of a route' }),
-    path: Type.Optional(Type.String({ description: 'The path of the route, as it is called or as it is declared' })),
+    path: Type.Optional(Type.String({ description: 'The path of the route, as called or as declared' })),
   }),
   needs: { app: Program },
   run({ app }, { name, path }, console) {
@@ -77,7 +77,7 @@ function hookLines(app: App, hook: Hook, indent: string): readonly string[] {
   const rows = [
     ...app.hooks.listeners(hook).map(({ task, order, awaited }) => ({
       plugin: task.plugin,
-      how: [hook.kind === 'action' ? (awaited ? 'awaited' : 'beside the answer') : `order ${order}`],
+      how: [hook.kind === 'action' ? (awaited ? 'awaited' : 'not awaited') : `order ${order}`],
       task,
     })),
     ...(hook.kind === 'action' ? durable : []).map((task) => ({ plugin: task.plugin, how: ['as a job'], task })),
@@ -88,7 +88,7 @@ function hookLines(app: App, hook: Hook, indent: string): readonly string[] {
   const raised = raisedBy(app, hook);
   return [
     `${indent}${hook.kind} ${hook.id}, of ${owner ?? 'a plugin that is off'}; ${MEANINGS[hook.kind]}`,
-    ...(table.length > 0 ? table : ['nobody listens']).map((line) => `${indent}  ${line}`),
+    ...(table.length > 0 ? table : ['no listeners']).map((line) => `${indent}  ${line}`),
     ...(indent === '' && raised.length > 0 ? ['', `Raised by the last calls of ${raised.join(', ')}.`] : []),
   ];
 }
@@ -96,7 +96,7 @@ function hookLines(app: App, hook: Hook, indent: string): readonly string[] {
 const tookOf = ({ calls, time, last, failures }: Pick<Task, 'calls' | 'time' | 'last' | 'failures'>): string =>
   calls === 0
     ? 'not called yet'
-    : `${last.toFixed(1)} ms the last time, ${(time / calls).toFixed(1)} ms in the mean of ${calls}${failures > 0 ? `, ${failures} failed` : ''}`;
+    : `${last.toFixed(1)} ms the last time, ${(time / calls).toFixed(1)} ms on average over ${calls}${failures > 0 ? `, ${failures} failed` : ''}`;
 
 const raisedBy = ({ calls, routes }: App, hook: Hook): readonly string[] =>
   routes
@@ -113,7 +113,7 @@ function routeLines(app: App, route: RouteInfo<any>): readonly string[] {
   const facts = [
     ['surface', `${surface.id} (${surface.prefix})`],
     ['plugin', plugin],
-    ['can', typeof can === 'string' ? can : `${can.id}: whoever may ${can.label}`],
+    ['can', typeof can === 'string' ? can : `${can.id}: those who may ${can.label}`],
     ['options', given.join(', ') || 'none'],
   ];
   return [

@@ -18,7 +18,7 @@ const find = (app: App, id: string): PluginInfo | undefined => app.plugins.list(
 
 const list = defineCommand({
   name: 'plugin list',
-  summary: 'Lists installed plugins, whether they run, and their versions.',
+  summary: 'Lists installed plugins with their states and versions.',
   options: Type.Object({}),
   needs: { plugins: Plugins },
   run({ plugins }, _options, console) {
@@ -35,7 +35,7 @@ const list = defineCommand({
 
 const enable = defineCommand({
   name: 'plugin enable',
-  summary: 'Switches a plugin, and what it needs, on. It stays on.',
+  summary: 'Switches on a plugin and those it needs. It stays on.',
   positional: ['id'],
   options: Type.Object(Id),
   needs: { app: Program },
@@ -47,7 +47,7 @@ const enable = defineCommand({
 
 const disable = defineCommand({
   name: 'plugin disable',
-  summary: 'Switches a plugin, and what needs it, off. Its data stays.',
+  summary: 'Switches off a plugin and those that need it. Its data is kept.',
   positional: ['id'],
   options: Type.Object(Id),
   needs: { app: Program },
@@ -58,13 +58,13 @@ const disable = defineCommand({
       app.plugins.disable(id),
     );
     const others = stopped.filter((other) => other !== id);
-    console.print(`${id} is off.${others.length > 0 ? ` With it stopped: ${others.join(', ')}.` : ''}`);
+    console.print(`${id} is off.${others.length > 0 ? ` Stopped with it: ${others.join(', ')}.` : ''}`);
   },
 });
 
 const uninstall = defineCommand({
   name: 'plugin uninstall',
-  summary: 'Removes the tables, settings and waiting work of a plugin that is off.',
+  summary: 'Removes the tables, settings and pending jobs of a plugin that is off.',
   positional: ['id'],
   options: Type.Object(Id),
   needs: { app: Program },
@@ -72,7 +72,7 @@ const uninstall = defineCommand({
     const { state = 'active' } = find(app, id) ?? {};
     await operate(app, { done: 'uninstalled', id, refused: state === 'active' }, () => app.plugins.uninstall(id));
     console.print(
-      `${id} is uninstalled; its data is gone. Take its id out of config/forum.ts and delete plugins/${id}.`,
+      `${id} is uninstalled; its data is deleted. Remove its id from config/forum.ts and delete plugins/${id}.`,
     );
   },
 });

@@ -10,22 +10,22 @@ const SHOWN = 20;
 /** With `--check`, differences make the command fail, so that monitoring can detect them. */
 export const recount = defineCommand({
   name: 'recount',
-  summary: 'Compares every kept number with what it counts, and corrects it.',
+  summary: 'Compares all stored counts with what they count, and corrects them.',
   example: 'recount --check',
   options: Type.Object({
-    check: Type.Boolean({ default: false, title: 'Only compare; fails when something differs' }),
+    check: Type.Boolean({ default: false, title: 'Only compare; fails if anything differs' }),
   }),
   needs: { app: Program },
   async run({ app }, { check }, console) {
     let total = 0;
     for (const { value: counter } of app.extensions.read(counters)) {
       const found = await walk(counter, check, (line) => console.print(`${counter.name}: ${line}`));
-      console.print(`${counter.name}: ${found === 0 ? 'right' : `${found} ${check ? 'differ' : 'corrected'}`}`);
+      console.print(`${counter.name}: ${found === 0 ? 'correct' : `${found} ${check ? 'differ' : 'corrected'}`}`);
       total += found;
     }
     if (check && total > 0)
       throw new ConfigurationError(
-        `${total} ${total === 1 ? 'number differs' : 'numbers differ'} from what is there; run recount without --check to correct that`,
+        `${total} ${total === 1 ? 'stored count differs' : 'stored counts differ'} from the data; run recount without --check to correct this`,
       );
   },
 });

@@ -36,7 +36,7 @@ const list = defineCommand({
   summary: 'Lists settings with their values.',
   example: 'setting list security.',
   positional: ['prefix'],
-  options: Type.Object({ prefix: Type.Optional(Type.String({ description: 'Only keys that begin with this' })) }),
+  options: Type.Object({ prefix: Type.Optional(Type.String({ description: 'Only keys with this prefix' })) }),
   needs: { settings: Settings },
   run({ settings }, { prefix = '' }, console) {
     const found = settings
@@ -68,7 +68,7 @@ const get = defineCommand({
     const setting = find(settings, key);
     if (setting.secret)
       throw new ConfigurationError(
-        `"${key}" is a secret and is never shown; give it a new value with: ${RUN} setting set ${key} VALUE`,
+        `"${key}" is a secret and is never shown; set a new value with: ${RUN} setting set ${key} VALUE`,
       );
     console.print(shown(setting.value));
   },
@@ -76,12 +76,12 @@ const get = defineCommand({
 
 const set = defineCommand({
   name: 'setting set',
-  summary: 'Changes a setting, in a running server too.',
+  summary: 'Changes a setting, also in a running server.',
   example: 'setting set site.name "The slipway"',
   positional: ['key', 'value'],
   options: Type.Object({
     key: Type.String({ description: 'The full dotted key' }),
-    value: Type.String({ description: 'JSON, or plain text where the setting is text' }),
+    value: Type.String({ description: 'JSON, or plain text if the setting is text' }),
   }),
   needs: { app: Program },
   async run({ app: { data, hooks, settings } }, { key, value }, console) {

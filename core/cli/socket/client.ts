@@ -63,7 +63,7 @@ export async function delegate(dataDir: string, request: Request, console: Conso
   } finally {
     socket.destroy();
   }
-  throw new Error('the server ended before the command did; look at its log');
+  throw new Error('the server exited before the command finished; check its log');
 }
 
 /** Opens a connection; undefined if nobody is listening. */

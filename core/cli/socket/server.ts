@@ -24,7 +24,7 @@ export async function serveCommands(app: App): Promise<{ close(): void }> {
   } catch (error) {
     app.log.warn(
       { error: messageOf(error) },
-      `commands cannot be given beside this server: ${path} could not be opened; a shorter DATA_DIR may help`,
+      `commands cannot be sent to this server: ${path} could not be opened; a shorter DATA_DIR may help`,
     );
     return { close: () => undefined };
   }
@@ -72,7 +72,7 @@ async function answer(app: App, socket: Socket): Promise<void> {
     const secret = async (label: string, piped: boolean): Promise<string | undefined> => {
       send({ ask: label, piped });
       const answered = await read();
-      if (answered === undefined) throw new ConfigurationError('The caller is gone; nothing was done');
+      if (answered === undefined) throw new ConfigurationError('The caller disconnected; nothing was done');
       return (JSON.parse(answered) as Answer).secret ?? undefined;
     };
     const call = readCall(app, argv, { columns });

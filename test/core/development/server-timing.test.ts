@@ -100,9 +100,9 @@ describe('parley plugin why', () => {
   test('lists the listeners of a filter in order, with their durations', async () => {
     await timingOf(timed);
     expect((await why(timed.app, 'greeting.words')).replaceAll(/\d+\.\d ms/g, '… ms').replaceAll(/ \d+$/gm, ' n')).toBe(
-      `filter greeting.words, of greeting; a value passes through: each listener gets the result of the one before
-  1.  polite  order -5  … ms the last time, … ms in the mean of n
-  2.  loud    order 5   … ms the last time, … ms in the mean of n
+      `filter greeting.words, of greeting; a value passes through: each listener gets the result of the previous one
+  1.  polite  order -5  … ms the last time, … ms on average over n
+  2.  loud    order 5   … ms the last time, … ms on average over n
 
 Raised by the last calls of GET /greeting/:name.`,
     );
@@ -135,7 +135,7 @@ Raised by the last calls of GET /greeting/:name.`,
     const app = Object.create(usual.app, { serving: { value: false } }) as TestForum['app'];
     const text = await why(app, 'greeting.words');
     expect(text).toContain('1.  polite  order -5\n  2.  loud    order 5\n');
-    expect(text).toMatch(/No server runs on this data: .* without what it took\.$/);
+    expect(text).toMatch(/No server is running on this data: .* without timings\.$/);
     expect(text).not.toContain(' ms');
   });
 

@@ -90,9 +90,9 @@ describe('stored counters', () => {
     ])
       expect(before).toContainEqual(expect.stringContaining(`${name}: `));
     await expect(parley('doctor')).rejects.toThrow(/found\.$/);
-    expect(output.join('\n')).toContain('kept numbers differ from what they count');
+    expect(output.join('\n')).toContain('stored counts are wrong');
     await expect(parley('recount', '--check')).rejects.toThrow(
-      /numbers differ from what is there; run recount without --check/,
+      /stored counts differ from the data; run recount without --check/,
     );
     expect(await miscounted(forum.app)).toEqual(before);
     await parley('recount');

@@ -200,10 +200,10 @@ test('a mail server stored by an earlier version is ignored, and startup logs wh
   const printed: string[] = [];
   const found = runCommand(after.app, ['doctor'], { print: (line: string) => void printed.push(line) } as never);
   await expect(found).rejects.toThrow('problems found');
-  const unread = printed.filter((line) => line.includes('is not read any more'));
+  const unread = printed.filter((line) => line.includes('is no longer read'));
   expect(unread).toHaveLength(2);
   expect(unread.join()).toContain(
-    'the stored setting mail.smtp_url is not read any more; set SMTP_URL in the environment in its place',
+    'the stored setting mail.smtp_url is no longer read; set SMTP_URL in the environment instead',
   );
   await after.app.service(Mail).send({ to: 'ada@forum.test', subject: 'Into a file', content: 'x' });
   await vi.waitFor(
