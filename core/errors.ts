@@ -108,7 +108,7 @@ export const messageOf = (thrown: unknown): string => {
     return String(thrown instanceof Error ? thrown.message : thrown);
   } catch {
     // An object without a prototype, or one whose getter throws.
-    return 'something that cannot be printed was thrown';
+    return 'a value that cannot be printed was thrown';
   }
 };
 

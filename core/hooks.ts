@@ -178,7 +178,7 @@ export class HookBus implements Hooks {
     if (checked.ok) return checked.value as object;
     const problems = checked.problems.map(({ field, message }) => `${field} ${message}`).join(', ');
     throw new Error(
-      `"${id}" was raised with a payload that does not fit its public schema: ${problems}; correct one of the two`,
+      `"${id}" was raised with a payload that does not match its public schema: ${problems}; correct one of the two`,
     );
   }
 
@@ -270,8 +270,8 @@ const NONE: readonly Link[] = [];
  */
 export function refusal({ plugin, task }: Task, error: unknown): HttpError {
   if (error instanceof HttpError) return error;
-  const operators = `The plugin "${plugin}" could not check this, so it was refused: ${chainOf(error, plugin)} (${task}). Mend it, or switch it off`;
-  return new HttpError(503, 'This cannot be checked at the moment, so it was not accepted; try again in a minute', {
+  const operators = `The plugin "${plugin}" could not check this, so it was refused: ${chainOf(error, plugin)} (${task}). Fix it, or switch it off`;
+  return new HttpError(503, 'This cannot be checked right now, so it was not accepted; try again in a minute', {
     headers: { 'Retry-After': '60' },
     operators,
     cause: error,

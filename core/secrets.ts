@@ -26,5 +26,5 @@ export interface SealedStore {
 /** All stores of sealed text, used when the root secret is rotated. */
 export const sealedStores = defineExtensionPoint<SealedStore>(
   'secrets.stores',
-  'Plugins that store sealed text in tables of their own, so that a new root secret reaches it.',
+  'Plugins that store encrypted text in their own tables, so that it is re-encrypted when the root secret is rotated.',
 );

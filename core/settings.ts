@@ -68,7 +68,7 @@ export function badDefault(plugin: string, settings: TObject | undefined): Plugi
     const { default: value } = schema as { default?: unknown };
     const [problem] = value === undefined ? [] : problemsOf(key, { schema }, value);
     if (problem)
-      return new PluginError(plugin, `defines the setting "${key}" with a default that it refuses: ${problem.message}`);
+      return new PluginError(plugin, `defines the setting "${key}" with an invalid default: ${problem.message}`);
   }
   return undefined;
 }
@@ -135,7 +135,10 @@ export class SettingsStore implements Settings {
       const problems =
         configured === undefined ? [] : problemsOf(key, definition, configured).map(({ message }) => message);
       if (problems.length > 0)
-        throw new PluginError(plugin, `has a bad setting "${key}" in the configuration file: ${problems.join(', ')}`);
+        throw new PluginError(
+          plugin,
+          `has an invalid setting "${key}" in the configuration file: ${problems.join(', ')}`,
+        );
       defined.push([key, definition]);
     }
     for (const [key, definition] of defined) this.#definitions.set(key, definition);
@@ -237,7 +240,7 @@ export class SettingsStore implements Settings {
   /** The stored value would differ from the one in force in this process, and nobody would see why. */
   #refuseOverridden(keys: readonly string[]): void {
     const fixed = keys.filter((key) => this.#parts.overrides?.[key] !== undefined);
-    const message = 'cannot be changed: this server was started with a value of its own, until it stops';
+    const message = 'cannot be changed while this server runs: it was started with its own value';
     if (fixed.length > 0) throw new InvalidInput(fixed.map((field) => ({ field, message })));
   }
 

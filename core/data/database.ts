@@ -123,15 +123,15 @@ const AGAIN = [50, 250];
 /** SQLSTATE codes of rollbacks caused by concurrent transactions: serialization failure and deadlock. */
 const ROLLED_BACK = new Set<unknown>(['40001', '40P01']);
 const REMEDY = {
-  up: 'nothing of it was kept; correct it and enable the plugin again',
-  down: 'nothing of it was removed; its `down` has to undo what ran before, so correct it and uninstall again',
+  up: 'it was rolled back; fix it and enable the plugin again',
+  down: 'it was rolled back; its `down` must undo what ran before, so fix it and uninstall again',
 };
 
 /** The names of applied migrations missing from this list: they belong to a newer version, or their files are gone. */
 const missingOf = (ran: readonly string[], migrations: readonly MigrationClass[]): readonly string[] =>
   ran.filter((name) => !migrations.some((one) => one.name === name));
 const missingText = (names: readonly string[]): string =>
-  `${names.map((name) => `"${name}"`).join(', ')} ran before, and no migration of it is called so now: what it made stays, and cannot be undone without it; put its file back, or install the version that has it`;
+  `${names.map((name) => `"${name}"`).join(', ')} ran before, but the plugin no longer has a migration of that name: what it created stays and cannot be undone without it; restore its file, or install the version that has it`;
 
 /** Holds the only ambient state there is: the current transaction and the actions raised in it. */
 export class Database implements Data {
@@ -171,7 +171,7 @@ export class Database implements Data {
   }
 
   async lock(name: string): Promise<void> {
-    if (!this.inTransaction) throw new Error(`The lock "${name}" is asked for outside of a transaction`);
+    if (!this.inTransaction) throw new Error(`The lock "${name}" is requested outside a transaction`);
     // The embedded database has a single connection, which the transaction holds.
     if (!this.embedded) await this.all(sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`);
   }
@@ -312,7 +312,7 @@ export class Database implements Data {
           if (!wasRolledBack(error)) throw error;
           this.#log.info(
             { error: chainOf(error) },
-            'the database rolled work back for the sake of other work; it is tried again',
+            'the database rolled back a transaction that conflicts with another one; retrying',
           );
         }
         await delay(Math.random() * most);

@@ -108,7 +108,7 @@ export async function createApp({
   undo.defer(() => data.close());
   if (environment.databaseUrl && !environment.redisUrl && !(await data.claimAlone())) {
     throw new ConfigurationError(
-      'Another process serves this database already. Stop it, or set REDIS_URL for all of them so that they can agree.',
+      'Another process is already serving this database. Stop it, or set REDIS_URL for all of them so that they can coordinate.',
     );
   }
   await data.migrate('kernel', await loadMigrations(KERNEL_MIGRATIONS));
@@ -212,10 +212,10 @@ function nameOldSettings(settings: SettingsStore, { given }: Environment, log: L
   for (const { key, variable } of settings.moved().filter((one) => !given.has(one.variable)))
     log.warn(
       { setting: key, variable },
-      `the stored setting ${key} is not read any more: set ${variable} in the environment in its place`,
+      `the stored setting ${key} is no longer read: set ${variable} in the environment instead`,
     );
   for (const { key, instead } of settings.deprecated())
-    log.warn({ setting: key, instead }, `the setting ${key} is about to leave: ${instead}`);
+    log.warn({ setting: key, instead }, `the setting ${key} is deprecated: ${instead}`);
 }
 
 /** The readiness checks. */

@@ -87,7 +87,7 @@ export function compose(options: CompositionOptions): Container {
       unchecked: ({ plugin, method, surface, path }, field) =>
         log.warn(
           { plugin, surface: surface.id, method: method.toUpperCase(), path, field },
-          `the database could not read "${field}" of a request, which was told so; let the schema of the route refuse it, as { format: 'uuid' } does, or ask isId before the statement`,
+          `the database could not parse "${field}" of a request, which was answered with an error; reject such values in the schema of the route, as { format: 'uuid' } does, or check isId before the statement`,
         ),
       stretch: <T>(route: RouteInfo<any>, handle: () => T): T => {
         const watched = (): T => supervisor.stretch(route.plugin, `${route.method} ${route.path}`, handle);

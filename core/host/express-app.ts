@@ -82,10 +82,12 @@ export function createExpressApp({
   app.use(compression({ brotli: { params: BROTLI } }));
   if (gate) app.use(gate);
   app.use(routes.middleware);
-  app.use((req, res) => void bare(res).status(404).type('text/plain').send(`Nothing answers ${req.method} here.\n`));
+  app.use(
+    (req, res) => void bare(res).status(404).type('text/plain').send(`There is no route for ${req.method} here.\n`),
+  );
   app.use((error: unknown, _req: Request, res: Response, next: NextFunction) => {
     const request = randomUUID();
-    log.error({ error, request }, 'a request failed outside every surface');
+    log.error({ error, request }, 'a request failed outside any surface');
     if (res.headersSent) return next(error);
     bare(res).status(500).type('text/plain').send(`Something went wrong. Request ${request}.\n`);
   });
@@ -98,7 +100,7 @@ async function readiness(
   strict: boolean,
 ): Promise<{ success: boolean; checks: Record<string, string> }> {
   const silent = new Promise<never>(
-    (_, reject) => void setTimeout(() => reject(new Error('no answer')), READY).unref(),
+    (_, reject) => void setTimeout(() => reject(new Error('no response')), READY).unref(),
   );
   silent.catch(() => undefined);
   const states = await Promise.all(

@@ -86,7 +86,7 @@ export async function unloaded(site: string, entry: string, reason: unknown): Pr
 export const notThere = (name: string): PluginError =>
   new PluginError(
     idOf(name),
-    `is not there: neither a folder plugins/${name} nor a package "${name}"; add it with \`parley plugin add\`, or take it out of config/forum.ts`,
+    `was not found: there is neither a folder plugins/${name} nor a package "${name}"; add it with \`parley plugin add\`, or remove it from config/forum.ts`,
   );
 
 /**
@@ -103,7 +103,7 @@ export async function loadPlugin(site: string, name: string, generation?: number
   if (!plugin?.id || !plugin.setup)
     throw new PluginError(at.id, 'has no `export default definePlugin({ id, … })` in its plugin module');
   if (!at.package && plugin.id !== at.id)
-    throw new PluginError(at.id, `calls itself "${plugin.id}"; id and folder must be the same`);
+    throw new PluginError(at.id, `has the id "${plugin.id}"; id and folder must be the same`);
   const fault = faultOf(plugin) ?? (at.folder.startsWith(PROGRAM) ? undefined : badDefault(plugin.id, plugin.settings));
   if (fault) throw fault;
   return {
@@ -155,7 +155,7 @@ export function findLocation(site: string, name: string): PluginLocation | undef
   if (!manifest.parley?.plugin)
     throw new PluginError(
       idOf(name),
-      'is a package that does not say which of its modules is the plugin; its package.json needs "parley": { "plugin": "./dist/plugin.js" }',
+      'is a package that does not declare which of its modules is the plugin; its package.json needs "parley": { "plugin": "./dist/plugin.js" }',
     );
   const { plugin, source } = manifest.parley;
   // Node runs TypeScript directly everywhere except inside node_modules.
@@ -213,7 +213,7 @@ export function checkFit(id: string, { version, peerDependencies = {} }: Package
   if (wanted === undefined)
     throw new PluginError(
       id,
-      `does not say which versions it is made for; its package.json needs "peerDependencies": { "${PACKAGE}": "^${have}" }`,
+      `does not declare which versions it is made for; its package.json needs "peerDependencies": { "${PACKAGE}": "^${have}" }`,
     );
   assertFit(id, version, wanted, { name: PACKAGE, version: have });
 }

@@ -22,7 +22,7 @@ function installedNode(): string {
     return join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), 'bin/node');
   } catch {
     process.stderr.write(
-      `This needs Node ${NEEDED} or later, and runs on ${process.versions.node}; install a newer one.\n`,
+      `Node ${NEEDED} or later is required, but this is ${process.versions.node}; install a newer one.\n`,
     );
     process.exit(1);
   }

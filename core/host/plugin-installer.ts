@@ -70,7 +70,8 @@ export class PluginInstaller {
     const plugin = await loadPlugin(site, name, this.#generation++);
     const before = this.find(plugin.id);
     const other = before && before.package !== plugin.package ? placeOf(before) : undefined;
-    if (other !== undefined) throw new PluginError(plugin.id, `is here already, from ${other}; remove that one first`);
+    if (other !== undefined)
+      throw new PluginError(plugin.id, `is already installed, from ${other}; remove that one first`);
     if (before) await kernel.replace(plugin);
     else kernel.install(plugin);
     const thrown = await start(plugin).catch((error: unknown) => error);

@@ -123,7 +123,7 @@ async function hold(app: App, gate: RequestHandler): Promise<Server | undefined>
   const { environment, log } = app;
   const open = app.release();
   const routes = new RouteRegistry();
-  const checks = { program: { needed: true, ask: () => Promise.reject(new Error('being opened')) } };
+  const checks = { program: { needed: true, ask: () => Promise.reject(new Error('starting')) } };
   return open && listen(createExpressApp({ routes, log, checks, gate }), routes, environment, { open });
 }
 
@@ -131,5 +131,5 @@ const NOT_INSTALLED = `Nothing is installed here yet. Install with
 
   ${RUN} install --admin-username NAME --admin-email ADDRESS --admin-password PASSWORD
 
-(add --demo for lifelike content), or try it out with: npm run demo. Both need the plugin that does it: it has to be in
-the configuration, with its folder.`;
+(add --demo for demo content), or try it out with: npm run demo. Both need the plugin that does this: its id must be in
+the configuration, and its folder must exist.`;

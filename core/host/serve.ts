@@ -37,7 +37,7 @@ export async function serve(development?: Development): Promise<void> {
         await demo(app).catch((error: unknown) => {
           // In development, it may need the very plugin that is being fixed.
           if (!development) throw error;
-          app.log.error({ error }, 'the lifelike content cannot be looked for');
+          app.log.error({ error }, 'the demo content could not be installed');
         });
       development?.attend(app);
     },

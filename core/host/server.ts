@@ -69,7 +69,7 @@ export async function listen(
   server.timeout = unread;
   server.listen(port, host);
   await once(server, 'listening').catch((error: unknown) => {
-    throw new ConfigurationError(`HOST=${host} and PORT=${port} cannot be listened on: ${messageOf(error)}`, {
+    throw new ConfigurationError(`cannot listen on HOST=${host} and PORT=${port}: ${messageOf(error)}`, {
       cause: error,
     });
   });

@@ -46,7 +46,7 @@ export function configurationFile(site: string): string | undefined {
 export async function readConfiguration(site: string): Promise<SiteConfiguration> {
   const file = configurationFile(site);
   if (file === undefined)
-    throw new ConfigurationError(`There is no config/forum.ts in ${site}; make a site with: npx parley new .`);
+    throw new ConfigurationError(`There is no config/forum.ts in ${site}; create a site with: npx parley new .`);
   return ((await import(pathToFileURL(file).href)) as { default: SiteConfiguration }).default;
 }
 

@@ -35,7 +35,7 @@ export function watchUnhandledErrors({ drain }: UnhandledErrorsDeps): (opened: C
     } catch (failure) {
       known.log.error(
         { error: failure },
-        `an exception was caught nowhere, and cannot be looked into; the process ends with code ${FAULT}`,
+        `an exception was not caught, and could not be examined; the process exits with code ${FAULT}`,
       );
     } finally {
       if (!survives) await end();
@@ -64,10 +64,10 @@ export function watchUnhandledErrors({ drain }: UnhandledErrorsDeps): (opened: C
  */
 export function logUnhandledRejection({ kernel, plugins, supervisor, log }: Core, error: unknown): void {
   const plugin = culprit({ kernel, plugins, supervisor }, error);
-  if (plugin !== undefined) supervisor.note(plugin, 'promises that nobody awaits', error);
+  if (plugin !== undefined) supervisor.note(plugin, 'promises that are not awaited', error);
   log.error(
     { plugin: plugin ?? 'unknown', error },
-    'a rejected promise was not awaited; await it or catch it where it is made',
+    'a rejected promise was not awaited; await it or catch it where it is created',
   );
 }
 
@@ -81,7 +81,7 @@ export async function handleException({ kernel, plugins, supervisor, log }: Core
   if (plugin === undefined) {
     log.error(
       { error },
-      `an exception was caught nowhere, and no plugin is to blame; the process ends with code ${FAULT}`,
+      `an exception was not caught, and no plugin is responsible; the process exits with code ${FAULT}`,
     );
     return false;
   }
@@ -91,16 +91,16 @@ export async function handleException({ kernel, plugins, supervisor, log }: Core
     if (times !== undefined)
       log.error(
         { plugin, error, times },
-        'this plugin is off, and something it left behind goes on throwing; only a restart of the process ends that',
+        'this plugin is off, but something it left behind keeps throwing; only a restart of the process stops that',
       );
     return true;
   }
   const consequence = survives
     ? 'it is switched off in this process'
-    : `it has to run, so the process ends with code ${FAULT}`;
+    : `it is required, so the process exits with code ${FAULT}`;
   log.error(
     { plugin, error },
-    `an exception in a timer or an event emitter of this plugin was caught nowhere; ${consequence}`,
+    `an exception in a timer or an event emitter of this plugin was not caught; ${consequence}`,
   );
   if (survives) await plugins.fail(plugin, error);
   return survives;

@@ -147,7 +147,7 @@ function serverTiming({ start, statements, sql, parts }: Recording): string {
   const metric = (name: string, milliseconds: number, text: string): string =>
     `${name};dur=${milliseconds.toFixed(1)};desc="${text.replaceAll(UNQUOTABLE, '?')}"`;
   return [
-    metric('total', performance.now() - start, 'until the answer begins'),
+    metric('total', performance.now() - start, 'until the response begins'),
     metric('sql', sql, `${statements} ${statements === 1 ? 'statement' : 'statements'}`),
     ...[...parts.values()].map(({ plugin, what, times, milliseconds }) =>
       metric(plugin, milliseconds, `${plugin}: ${what}${times > 1 ? `, ${times} times` : ''}`),

@@ -56,7 +56,7 @@ export function failureOf(error: unknown): HttpError {
     const code = String((at as { code?: unknown }).code ?? '');
     if (DISK_FULL_CODES.has(code)) {
       const headers = { 'Retry-After': RETRY_AFTER.full };
-      return new HttpError(507, 'There is no room left to store this; try again later', {
+      return new HttpError(507, 'There is no space left to store this; try again later', {
         code: 'storage_full',
         headers,
         cause: error,
@@ -64,14 +64,14 @@ export function failureOf(error: unknown): HttpError {
     }
     if (code === READ_ONLY_CODE) {
       const headers = { 'Retry-After': RETRY_AFTER.readOnly };
-      return new HttpError(503, 'The site is read-only at the moment: nothing can be written; try again soon', {
+      return new HttpError(503, 'The site is currently read-only: nothing can be written; try again soon', {
         code: 'read_only',
         headers,
         cause: error,
       });
     }
     if (UNAVAILABLE_CODES.has(code) || /^08...$/.test(code) || UNAVAILABLE_MESSAGES.test(at.message)) {
-      return new HttpError(503, 'The site cannot reach its data at the moment; try again soon', {
+      return new HttpError(503, 'The site cannot reach its data right now; try again soon', {
         headers: { 'Retry-After': RETRY_AFTER.unavailable },
         cause: error,
       });

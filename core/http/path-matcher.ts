@@ -43,7 +43,7 @@ export class PathMatcher<T> {
    * be called after `find`.
    */
   add(address: Address, value: T): string | undefined {
-    if (!address.valid) return 'is no path; use words, :names and a closing *rest between single slashes';
+    if (!address.valid) return 'is not a valid path; use words, :names and a final *rest between single slashes';
     if (this.#routes.has(address.key)) return 'is taken; choose another path';
     this.#routes.set(address.key, { address, value });
     return undefined;

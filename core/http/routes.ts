@@ -516,7 +516,8 @@ export class RouteRegistry implements Routes {
   #unmatched(res: Response, allowed: readonly string[], method: string): void {
     if (allowed.length === 0) throw notFound();
     const allow = [...allowed.flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : name)), 'OPTIONS'].join(', ');
-    if (method !== 'OPTIONS') throw new HttpError(405, `This address answers ${allow}`, { headers: { Allow: allow } });
+    if (method !== 'OPTIONS')
+      throw new HttpError(405, `This URL only supports ${allow}`, { headers: { Allow: allow } });
     this.service(Http)?.protect(res);
     res.set('Allow', allow).status(204).end();
   }
@@ -546,7 +547,7 @@ export class RouteRegistry implements Routes {
 
   #requireIdentity({ actor }: CheckedExchange): void {
     if (!this.service(Authorizer)?.identifies(actor))
-      throw new HttpError(401, 'Log in to go on', { code: 'login_needed' });
+      throw new HttpError(401, 'Log in to continue', { code: 'login_needed' });
   }
 
   /** Loads the target, and checks that the caller may do this to it. */
@@ -632,7 +633,7 @@ function compile(mounts: readonly Mount[]): Table {
     if (other)
       throw new PluginError(
         mount.plugin,
-        `answers on the surface "${surface.id}" under ${surface.prefix}, which plugin "${other.mount.plugin}" does already; keep one`,
+        `answers on the surface "${surface.id}" under ${surface.prefix}, as plugin "${other.mount.plugin}" already does; keep one`,
       );
   }
   const matchers = new Map(table.map(({ surface, paths }) => [surface.id, paths]));

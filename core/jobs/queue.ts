@@ -102,7 +102,7 @@ export class JobQueue implements Jobs {
       const checked = check(definition.schema, payload);
       if (checked.ok) return JSON.stringify(checked.value);
       const problems = checked.problems.map(({ field, message }) => `${field} ${message}`).join(', ');
-      throw new PluginError(plugin, `adds a job "${id}" whose payload does not fit its schema: ${problems}`);
+      throw new PluginError(plugin, `adds a job "${id}" whose payload does not match its schema: ${problems}`);
     };
     const run: Listener['run'] = (payload, attempt) =>
       definition.run(payload, {
@@ -277,7 +277,7 @@ export class JobQueue implements Jobs {
     } catch (error) {
       this.#parts.log.error(
         { plugin, task: name, error },
-        'a durable listener could not name the key of its work; it is kept without one',
+        'a durable listener could not return the key of its job; the job is stored without one',
       );
       return undefined;
     }
@@ -323,7 +323,7 @@ function readCron(plugin: string, expression: string): Cron {
   } catch (error) {
     throw new PluginError(
       plugin,
-      `has a job whose cron expression "${expression}" cannot be read: ${messageOf(error)}; write for example "0 3 * * *"`,
+      `has a job whose cron expression "${expression}" cannot be parsed: ${messageOf(error)}; for example, write "0 3 * * *"`,
     );
   }
 }

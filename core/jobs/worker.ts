@@ -295,7 +295,7 @@ export class Worker {
     if (listener) this.#unscheduled.delete(listener);
     const ending = [...this.#held].filter((held) => !listener || held.listener === listener);
     for (const held of ending) if (held.end === undefined) this.#end(held, 'back');
-    for (const { controller } of ending) controller.abort(new Error('its plugin stops'));
+    for (const { controller } of ending) controller.abort(new Error('its plugin is stopping'));
     const running = ending.flatMap(({ end }) => end ?? []);
     if (running.length > 0) {
       const limit = new AbortController();
@@ -362,7 +362,7 @@ export class Worker {
         this.#lookAt = performance.now() + wait;
       } catch (error) {
         this.#lookAt = performance.now() + LOOK_AGAIN;
-        this.#parts.log.warn({ error: messageOf(error) }, 'durable work waits: the database did not answer');
+        this.#parts.log.warn({ error: messageOf(error) }, 'jobs are waiting: the database did not respond');
       }
     }
     this.#pumping = undefined;
@@ -740,7 +740,7 @@ export class Worker {
       const [row] = await this.#parts.data
         .all(sql`update job set payload = ${rest}::jsonb, run_at = now() + make_interval(secs => ${after})
         where id = ${id} and listener = ${listener.name} and attempt = ${attempt} and owner = ${this.#owner} returning id`);
-      if (!row) throw new Error('another process has taken this work');
+      if (!row) throw new Error('another process has taken this job');
       held.continues = true;
     };
     const work = async (): Promise<unknown> =>
@@ -811,7 +811,7 @@ export class Worker {
         ({ job }) => !kept.some(({ id, listener }) => id === job.id && listener === job.listener),
       );
       for (const one of lost)
-        if (this.#held.delete(one)) one.controller.abort(new Error('another process has taken this work'));
+        if (this.#held.delete(one)) one.controller.abort(new Error('another process has taken this job'));
       const freed = await data.all(
         sql`update job set owner = null, leased_until = null, run_at = ${DUE_AGAIN} where owner is not null
           and leased_until <= now() returning id`,
@@ -819,7 +819,7 @@ export class Worker {
       if (freed.length > 0) void this.#pump();
       if (this.#renewals++ % CLEAN_EVERY === 0) await this.#clean();
     } catch (error) {
-      log.warn({ error: messageOf(error) }, 'the leases of running work could not be renewed');
+      log.warn({ error: messageOf(error) }, 'the leases of running jobs could not be renewed');
     }
   }
 

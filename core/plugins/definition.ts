@@ -235,12 +235,12 @@ export function faultOf(plugin: Plugin): PluginError | undefined {
   if (broken)
     return new PluginError(
       plugin.id,
-      `lists something undefined under \`${broken}\`; two modules that import each other may be why`,
+      `lists something undefined under \`${broken}\`; a circular import may be the cause`,
     );
   const isCommand = (one: Partial<Command> | undefined): boolean =>
     typeof one?.name === 'string' && typeof one.run === 'function';
   if (plugin.commands && !(Array.isArray(plugin.commands) && plugin.commands.every(isCommand)))
-    return new PluginError(plugin.id, 'lists something under `commands` that `defineCommand` did not make');
+    return new PluginError(plugin.id, 'lists something under `commands` that `defineCommand` did not return');
   if (plugin.settings !== undefined && typeof plugin.settings.properties !== 'object')
     return new PluginError(plugin.id, 'has `settings` that are not a `Type.Object`');
   return undefined;

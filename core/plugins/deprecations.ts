@@ -14,9 +14,6 @@ export class Deprecations {
     const key = `${plugin} ${kind} ${id}`;
     if (deprecated === undefined || this.#named.has(key)) return;
     this.#named.add(key);
-    this.#log.warn(
-      { plugin, deprecated: `${kind} ${id}`, instead: deprecated },
-      'uses something that is about to leave',
-    );
+    this.#log.warn({ plugin, deprecated: `${kind} ${id}`, instead: deprecated }, 'uses something deprecated');
   }
 }

@@ -115,7 +115,7 @@ export class PluginControl implements Plugins {
     await this.reconcile();
     if (kernel.state(id) === 'active') return cluster.publish('plugins');
     // A plugin may also fail after it has started.
-    const reason = safeMode ? 'does not run in safe mode' : 'was switched off again meanwhile';
+    const reason = safeMode ? 'does not run in safe mode' : 'has been switched off again in the meantime';
     const failure = kernel.failure(id) ?? error ?? new PluginError(id, reason);
     await this.#keep(before, false);
     await this.reconcile();
@@ -192,7 +192,8 @@ export class PluginControl implements Plugins {
         continue;
       await kernel.enable(id).catch((error: unknown) => {
         // If it is unusable, the reason was logged when it was loaded.
-        if (kernel.graph.get(id).fault === undefined) log.error({ plugin: id, error }, 'stays off; the rest goes on');
+        if (kernel.graph.get(id).fault === undefined)
+          log.error({ plugin: id, error }, 'stays off; everything else continues');
       });
     }
   }

@@ -14,7 +14,7 @@ export function assertFit(plugin: string, version: string, range: string, { name
   const outdated = semver.validRange(range) !== null && semver.gtr(have, range);
   throw new PluginError(
     plugin,
-    `${version} is made for ${name} ${range}, and this is ${name} ${have}; update ${outdated ? 'the plugin' : name}`,
+    `${version} is made for ${name} ${range}, but this is ${name} ${have}; update ${outdated ? 'the plugin' : name}`,
   );
 }
 

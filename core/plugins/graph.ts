@@ -50,7 +50,7 @@ export class Graph {
       if (other)
         throw new PluginError(
           plugin.id,
-          `defines the ${what}, which plugin "${other}" defines already; give it another id`,
+          `defines the ${what}, which plugin "${other}" already defines; give it another id`,
         );
     }
   }
@@ -74,7 +74,7 @@ export class Graph {
   get(id: string): Plugin {
     const plugin = this.#plugins.get(id);
     if (plugin) return plugin;
-    const otherwise = 'put its folder under plugins/ and its id into the configuration; the next start has it';
+    const otherwise = 'put its folder under plugins/ and its id in the configuration; it is loaded on the next start';
     throw new PluginError(id, `is not installed; ${didYouMean(id, [...this.#plugins.keys()], otherwise)}`);
   }
 

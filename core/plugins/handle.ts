@@ -72,7 +72,7 @@ export function createHandle(
     if (!kinds.includes(ref?.kind ?? ''))
       throw new PluginError(
         id,
-        `${does} ${ref === undefined ? 'something undefined' : `"${ref.id ?? String(ref)}"`}, which is no ${kinds.join(' or ')}; import it from the contract that has it, by the name it has there`,
+        `${does} ${ref === undefined ? 'something undefined' : `"${ref.id ?? String(ref)}"`}, which is no ${kinds.join(' or ')}; import it by its name from the contract that exports it`,
       );
   };
   const listen = (
@@ -81,11 +81,14 @@ export function createHandle(
     { durable, ...options }: ListenOptions & { durable?: true | Durability<any> } = {},
   ): void => {
     if (durable && hook.kind !== 'action')
-      throw new PluginError(id, `listens durably to the ${hook.kind} "${hook.id}"; only actions can be kept for later`);
+      throw new PluginError(
+        id,
+        `listens durably to the ${hook.kind} "${hook.id}"; only actions can have durable listeners`,
+      );
     if (options.awaited && (durable || hook.kind !== 'action'))
       throw new PluginError(
         id,
-        `asks to be awaited by the ${hook.kind} "${hook.id}"; that is for actions that are not heard durably`,
+        `wants to be awaited by the ${hook.kind} "${hook.id}"; only listeners of actions that are not durable can be`,
       );
     running();
     if (durable) undo.defer(jobs.listen(id, hook.id, run, durable === true ? {} : durable));
@@ -93,7 +96,7 @@ export function createHandle(
   };
   /** A setup that continues after its deadline must not register anything. */
   const running = (): void => {
-    if (undo.disposed) throw new PluginError(id, 'has stopped, so it can register nothing any more');
+    if (undo.disposed) throw new PluginError(id, 'has stopped, so it can no longer register anything');
   };
   /** A task that ends with the plugin. */
   const supervised = (name: string, policy: FailurePolicy): Task => {
@@ -103,7 +106,7 @@ export function createHandle(
     return task;
   };
   const end = (run: () => Awaitable<void>): Promise<void> =>
-    inTime(run, supervisor.limits.deadline, 'something to be undone');
+    inTime(run, supervisor.limits.deadline, 'a cleanup function');
   return {
     id,
     log: log.child({ plugin: id }),
@@ -153,7 +156,7 @@ export function createHandle(
       if (!isAccess(definition.can))
         throw new PluginError(
           id,
-          `does not say who may call ${definition.method.toUpperCase()} ${definition.path}; its \`can\` is a permission, or ${WORDS.map((word) => `"${word}"`).join(' or ')}`,
+          `does not declare who may call ${definition.method.toUpperCase()} ${definition.path}; its \`can\` must be a permission, or ${WORDS.map((word) => `"${word}"`).join(' or ')}`,
         );
       const unknown = Object.keys(definition.options ?? {}).find((option) => !(option in surface.options));
       if (unknown !== undefined)
@@ -212,7 +215,7 @@ export function createHandle(
       end(run).catch((error: unknown) =>
         log.error(
           { plugin: id, error: messageOf(error) },
-          'what was opened after the plugin had stopped could not be closed',
+          'something opened after the plugin had stopped could not be closed',
         ),
       );
     },

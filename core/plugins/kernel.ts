@@ -59,7 +59,7 @@ export class Kernel {
       if (plugin.settings) settings.define(plugin.id, plugin.settings);
       this.graph.add(plugin);
     } catch (error) {
-      log.error({ plugin: plugin.id, error }, 'cannot be used as it is defined');
+      log.error({ plugin: plugin.id, error }, 'has an invalid definition');
       if (!this.graph.all().some(({ id }) => id === plugin.id)) this.graph.add(unusable(plugin, error));
       return;
     }
@@ -111,7 +111,7 @@ export class Kernel {
   demand<T>(token: Token<T>): T {
     const found = this.service(token);
     if (found === undefined)
-      throw new ConfigurationError(`Nothing that runs provides "${token.id}"; is its plugin switched on?`);
+      throw new ConfigurationError(`No running plugin provides "${token.id}"; is its plugin switched on?`);
     return found;
   }
 
@@ -248,7 +248,10 @@ export class Kernel {
     offers.dispose();
     await supervisor.idle(id);
     await undo.disposeAsync().catch((error: unknown) => {
-      log.error({ plugin: id, error }, 'stopping failed in part; what it left may need a restart of the process');
+      log.error(
+        { plugin: id, error },
+        'stopping failed in part; cleaning up what is left may need a restart of the process',
+      );
     });
     supervisor.forget(id);
   }
@@ -273,7 +276,7 @@ export class Kernel {
     between?.();
     for (const mount of returning.toReversed()) {
       const fail = (error: unknown): void =>
-        this.#parts.log.error({ plugin: mount.plugin, error }, 'did not come back from a restart');
+        this.#parts.log.error({ plugin: mount.plugin, error }, 'did not start again after a restart');
       await this.#start(mount.plugin, mount).catch(fail);
     }
     resolve();
@@ -297,7 +300,7 @@ export class Kernel {
   #publish(plugin: Plugin, returned: Record<string, unknown>, { container, undo }: Scope): void {
     for (const [name, { id }] of Object.entries((plugin.provides ?? {}) as Tokens)) {
       if (returned[name] === undefined)
-        throw new PluginError(plugin.id, `promises "${name}" under \`provides\`, but setup did not return it`);
+        throw new PluginError(plugin.id, `declares "${name}" under \`provides\`, but setup did not return it`);
       container.define(id, () => returned[name]);
       this.#provided.set(id, container.get(id));
       undo.defer(() => void this.#provided.delete(id));

@@ -218,7 +218,7 @@ export class Supervisor {
     if (task.ended) return undefined;
     if (task.quarantined && start < task.retryAt) {
       if (task.policy === 'refuse')
-        throw new Error(`${task.task} failed ${task.inRow} times in a row, the last time: ${task.lastError}`);
+        throw new Error(`${task.task} failed ${task.inRow} times in a row, most recently: ${task.lastError}`);
       return undefined;
     }
     task.retryAt = start + RETRY[task.policy]; // A single call tries it again; concurrent ones still skip it.
@@ -371,7 +371,7 @@ export class Supervisor {
     if (due)
       this.#log.warn(
         { plugin, task, milliseconds: longest },
-        'kept the whole process from running; long work belongs into a worker or into pieces',
+        'blocked the whole process; move long work to a worker or split it up',
       );
   }
 
@@ -413,9 +413,9 @@ export class Supervisor {
 }
 
 const QUARANTINED = {
-  skip: 'quarantined: it is skipped, but for one try a minute, until it works, an administrator releases it or the plugin restarts',
+  skip: 'quarantined: it is skipped, except for one attempt per minute, until it succeeds, an administrator releases it or the plugin restarts',
   refuse:
-    'refuses everything it checks, but for one try every two seconds, until it works or the plugin is switched off',
+    'rejects everything it checks, except for one attempt every two seconds, until it succeeds or the plugin is switched off',
 } as const;
 
 /**

@@ -145,7 +145,7 @@ describe('a backup', () => {
 
   test('overwrites nothing, and cannot be written where the next backup would include it', async () => {
     const before = await readFile(file);
-    await expect(run(forum, 'backup', file)).rejects.toThrow('is there already');
+    await expect(run(forum, 'backup', file)).rejects.toThrow('already exists');
     expect((await readFile(file)).equals(before)).toBe(true);
     const inside = join(forum.app.environment.dataDir, 'uploads', 'forum.zip');
     await expect(run(forum, 'backup', inside)).rejects.toThrow('choose another place');
@@ -214,13 +214,13 @@ describe('restoring', () => {
     const [cut, damaged] = [join(folder, 'cut.zip'), join(folder, 'damaged.zip')];
     await writeFile(cut, whole.subarray(0, whole.length / 2));
     const place = await emptyPlace();
-    await expect(restoreTo(place, cut)).rejects.toThrow('not a whole one');
+    await expect(restoreTo(place, cut)).rejects.toThrow('is incomplete');
     await expect(restoreTo(place, join(folder, 'nothing.zip'))).rejects.toThrow('There is no file');
     await copyFile(join(SITE, 'package.json'), join(folder, 'text.zip'));
-    await expect(restoreTo(place, join(folder, 'text.zip'))).rejects.toThrow('it is no backup');
+    await expect(restoreTo(place, join(folder, 'text.zip'))).rejects.toThrow('it is not a backup');
     for (const at of [200, whole.length >> 1]) {
       await writeFile(damaged, Buffer.from(whole).fill(0, at, at + 60));
-      await expect(restoreTo(place, damaged)).rejects.toThrow('not a whole one');
+      await expect(restoreTo(place, damaged)).rejects.toThrow('is incomplete');
     }
     expect(await readdir(place.folder)).toEqual([]);
   });
@@ -228,7 +228,7 @@ describe('restoring', () => {
   test('requires the plugins whose tables are in the backup, or leaves their data out on request', async () => {
     const place = await emptyPlace();
     await expect(restoreTo(place, file, { also: 'bookmarks' })).rejects.toThrow(
-      'tables of the plugin "bookmarks", which is not installed here; add it, or leave its data out with --without bookmarks',
+      'tables of the plugin "bookmarks", which is not installed here; install it, or leave out its data with --without bookmarks',
     );
     await restoreTo(place, file, { also: 'bookmarks', without: ['bookmarks'] });
     const restored = await openAt(place);

@@ -37,7 +37,7 @@ describe('a second process', () => {
   it.runIf(!onServer)('is refused the embedded database, with the process that uses it and a remedy', async () => {
     const { output } = await second();
     expect(output).toContain(
-      `ConfigurationError: the embedded database in ${test.folder} is in use by process ${process.pid}; where that is a server that is starting, try again in a moment; else stop it, or set DATABASE_URL`,
+      `ConfigurationError: the embedded database in ${test.folder} is in use by process ${process.pid}; if that is a server that is starting, try again in a moment; otherwise stop it, or set DATABASE_URL`,
     );
   });
 
@@ -139,7 +139,7 @@ describe('a server', () => {
       log: testLog,
     });
     await expect(connecting).rejects.toThrow(
-      /^cannot use the database that DATABASE_URL names: .*check the address, the name and the password$/,
+      /^cannot use the database in DATABASE_URL: .*check the address, the name and the password$/,
     );
     await expect(connecting).rejects.not.toThrow('secret');
   });
@@ -189,7 +189,7 @@ describe.runIf(onServer)('a server that stops responding without closing connect
     await vi.waitFor(
       async () => {
         const begun = performance.now();
-        expect(await far.one(one).catch(messageOf)).toBe('the database server has fallen silent');
+        expect(await far.one(one).catch(messageOf)).toBe('the database server stopped responding');
         expect(performance.now() - begun).toBeLessThan(100);
       },
       { timeout: 12_000 },
@@ -211,7 +211,7 @@ describe.runIf(onServer)('a server that stops responding without closing connect
         line.freeze();
         await far.all(one);
       }),
-    ).rejects.toThrow('fallen silent');
+    ).rejects.toThrow('stopped responding');
     expect(await data.one(held)).toEqual({ held: true });
     line.mend();
     await vi.waitFor(async () => expect(await data.one(held)).toEqual({ held: false }), { timeout: 7_000 });
@@ -243,7 +243,7 @@ describe.runIf(onServer)('a server that stops responding without closing connect
     // What is asked for in the same turn goes the same way.
     await nextTurn();
     expect(await far.one(one)).toEqual({ one: 1 });
-    await expect(unanswered).rejects.toThrow('fallen silent');
+    await expect(unanswered).rejects.toThrow('stopped responding');
     expect(await Promise.all([far.one(one), far.one(one)])).toEqual([{ one: 1 }, { one: 1 }]);
   });
 });

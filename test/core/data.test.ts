@@ -199,7 +199,7 @@ describe('a transaction', () => {
       await data.afterCommit(async () => void announced.push('kept'));
       await data.all(sql`select 1 / 0`).catch(() => undefined);
     });
-    await expect(failing).rejects.toThrow('failed and was not thrown on');
+    await expect(failing).rejects.toThrow('failed and its error was not rethrown');
     expect([announced, await titles()]).toEqual([[], []]);
     await data.transaction(() => data.all(sql`insert into note (title) values ('kept')`));
     expect(await titles()).toEqual(['kept']);
@@ -242,10 +242,8 @@ describe('a transaction', () => {
     await clear();
   });
 
-  it('is required for a lock', async () => {
-    await expect(data.lock('notes:count')).rejects.toThrow(
-      'The lock "notes:count" is asked for outside of a transaction',
-    );
+  it('is what a lock belongs to: outside of one there is none', async () => {
+    await expect(data.lock('notes:count')).rejects.toThrow('The lock "notes:count" is requested outside a transaction');
   });
 
   it('does not lend its connection to work that was not awaited', async () => {
@@ -433,7 +431,7 @@ describe('migrations', () => {
 
   it('report plugin, name and remedy when one fails, and it is rolled back', async () => {
     await expect(data.migrate('steps', [First, Broken, Second])).rejects.toThrow(
-      /^\[steps\] migration "Broken" failed: .*nowhere.*; nothing of it was kept; correct it and enable the plugin again$/s,
+      /^\[steps\] migration "Broken" failed: .*nowhere.*; it was rolled back; fix it and enable the plugin again$/s,
     );
     expect(await data.all(sql`select n from step`)).toEqual([]);
     expect(await data.migrate('steps', [First, Second])).toEqual(['Second']);

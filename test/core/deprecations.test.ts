@@ -81,7 +81,7 @@ afterAll(() => running[Symbol.asyncDispose]());
 
 const named = (): readonly string[] =>
   running.lines
-    .filter(({ message }) => message === 'uses something that is about to leave')
+    .filter(({ message }) => message === 'uses something deprecated')
     .map(({ plugin, deprecated, instead }) => `${String(plugin)}: ${String(deprecated)}, ${String(instead)}`);
 
 test('a plugin that uses something deprecated is logged once with the replacement, even across restarts', async () => {
@@ -105,7 +105,7 @@ test('a deprecated setting is logged at the start if the site sets it, not other
     {
       setting: 'bell.tone',
       instead: 'set bell.pitch',
-      message: 'the setting bell.tone is about to leave: set bell.pitch',
+      message: 'the setting bell.tone is deprecated: set bell.pitch',
     },
   ]);
 });

@@ -180,7 +180,7 @@ describe('while a plugin misbehaves, every page is served and all other writes s
     ['timer throws', 'timer throws, as told'],
     ['timer throws a text', 'timer throws a text, as told'],
     ['timer throws a circle', 'timer throws a circle, as told ← the other one'],
-    ['timer throws what cannot be printed', 'something that cannot be printed was thrown'],
+    ['timer throws what cannot be printed', 'a value that cannot be printed was thrown'],
     ['connection fails', 'connect ECONNREFUSED 127.0.0.1:1'],
   ] as const)(
     '%s: the plugin is disabled and shown with the reason, the log names it, and the process survives',
@@ -217,7 +217,7 @@ test('an exception without a plugin to blame: the process drains, and exits with
   expect((await guest().get('/')).status).toBe(200);
   expect(await server.ended).toEqual({ code: 70, signal: null });
   expect(lines()).toContainEqual(
-    expect.objectContaining({ level: 50, msg: expect.stringContaining('no plugin is to blame') }),
+    expect.objectContaining({ level: 50, msg: expect.stringContaining('no plugin is responsible') }),
   );
 });
 

@@ -38,7 +38,7 @@ describe('a job', () => {
       run: () => undefined,
     });
     await expect(job.add({} as { to: string })).rejects.toThrow(
-      '[mail] adds a job "send" whose payload does not fit its schema: to is required',
+      '[mail] adds a job "send" whose payload does not match its schema: to is required',
     );
   });
 
@@ -108,8 +108,8 @@ describe('a job', () => {
     await vi.waitFor(
       () =>
         expect(refused).toEqual([
-          expect.stringContaining('payload does not fit its schema'),
-          'another process has taken this work',
+          expect.stringContaining('payload does not match its schema'),
+          'another process has taken this job',
         ]),
       PATIENT,
     );
@@ -236,6 +236,6 @@ describe('a job', () => {
   it('with an invalid cron expression is refused', () => {
     expect(() =>
       jobs.define('a', 'odd', { schema: Type.Object({}), run: () => undefined, cron: 'now and then' }),
-    ).toThrow(/^\[a\] has a job whose cron expression "now and then" cannot be read/);
+    ).toThrow(/^\[a\] has a job whose cron expression "now and then" cannot be parsed/);
   });
 });

@@ -97,7 +97,7 @@ describe('a plugin that cannot start', () => {
       definePlugin({ id: 'liar', provides: { promised: Promised }, setup: () => ({}) as { promised: number } }),
     );
     await expect(kernel().enable('liar')).rejects.toThrow(
-      '[liar] promises "promised" under `provides`, but setup did not return it',
+      '[liar] declares "promised" under `provides`, but setup did not return it',
     );
   });
 
@@ -116,7 +116,9 @@ describe('a plugin that cannot start', () => {
     await kernel().replace(bench());
     expect(lines.find(({ plugin }) => plugin === 'bench')).toMatchObject({
       level: 'warn',
-      message: expect.stringContaining('"CreateBench" ran before, and no migration of it is called so now'),
+      message: expect.stringContaining(
+        '"CreateBench" ran before, but the plugin no longer has a migration of that name',
+      ),
     });
     await kernel().disable('bench');
     kernel().remove('bench');
@@ -192,11 +194,11 @@ describe('a plugin that cannot start', () => {
       first: 'active: undefined',
       'same-service': 'failed: provides "Ink", which plugin "first" already provides; keep one',
       'same-list':
-        'failed: defines the extension point "library.shelves", which plugin "first" defines already; give it another id',
+        'failed: defines the extension point "library.shelves", which plugin "first" already defines; give it another id',
       'same-permission':
-        'failed: defines the permission "library.lend", which plugin "first" defines already; give it another id',
-      'same-surface': 'failed: answers on the surface "other" under /, which plugin "plain" does already; keep one',
-      'half-imported': 'failed: lists something undefined under `needs`; two modules that import each other may be why',
+        'failed: defines the permission "library.lend", which plugin "first" already defines; give it another id',
+      'same-surface': 'failed: answers on the surface "other" under /, as plugin "plain" already does; keep one',
+      'half-imported': 'failed: lists something undefined under `needs`; a circular import may be the cause',
       round: expect.stringContaining('off: is part of a dependency cycle'),
     });
     expect(server.app.kernel.service(Ink)).toEqual({ colour: 'blue' });
@@ -220,8 +222,8 @@ describe('a plugin that cannot start', () => {
     ];
     await using server = await startForum({ plugins: [plainPlugin, ...tried], required: ['plain'] });
     const problems = server.app.plugins.list().map(({ id, problem }) => [id, problem?.replace(`[${id}] `, '')]);
-    const where = 'import it from the contract that has it, by the name it has there';
-    const can = 'does not say who may call GET /books; its `can` is a permission, or "member" or "public"';
+    const where = 'import it by its name from the contract that exports it';
+    const can = 'does not declare who may call GET /books; its `can` must be a permission, or "member" or "public"';
     expect(Object.fromEntries(problems)).toEqual({
       plain: undefined,
       'misspelt-hook': `listens to something undefined, which is no action or filter or query; ${where}`,
@@ -298,7 +300,7 @@ describe('a plugin that cannot start', () => {
     gate.resolve();
     await expect
       .poll(() => [undone, late.map(String)])
-      .toEqual([['before', 'after'], ['PluginError: [sleepy] has stopped, so it can register nothing any more']]);
+      .toEqual([['before', 'after'], ['PluginError: [sleepy] has stopped, so it can no longer register anything']]);
     expect(server.app.hooks.count()).toBe(hooks);
   });
 
@@ -325,10 +327,10 @@ describe('a plugin that cannot start', () => {
     kernel().install(plugin('tug', '1.0.0', { 'parley-plugin-jetty': '^3.0.0' }));
     kernel().install(plugin('punt', '1.0.0', { jetty: '^2.0.0', weir: '^9.0.0' }));
     await expect(kernel().enable('ferry')).rejects.toThrow(
-      '[ferry] 1.0.0 is made for jetty ^1.4.0, and this is jetty 2.3.1; update the plugin',
+      '[ferry] 1.0.0 is made for jetty ^1.4.0, but this is jetty 2.3.1; update the plugin',
     );
     await expect(kernel().enable('tug')).rejects.toThrow(
-      '[tug] 1.0.0 is made for parley-plugin-jetty ^3.0.0, and this is parley-plugin-jetty 2.3.1; update parley-plugin-jetty',
+      '[tug] 1.0.0 is made for parley-plugin-jetty ^3.0.0, but this is parley-plugin-jetty 2.3.1; update parley-plugin-jetty',
     );
     expect(await kernel().enable('punt')).toEqual(['punt']);
     expect([kernel().state('ferry'), kernel().state('tug')]).toEqual(['failed', 'failed']);
@@ -422,7 +424,7 @@ describe('stopping', () => {
     await kernel().disable('orderly');
     expect(order).toEqual(['signal', 'last', 'first']);
     expect(running.lines.filter((line) => line['plugin'] === 'orderly').map(({ message }) => message)).toEqual([
-      'stopping failed in part; what it left may need a restart of the process',
+      'stopping failed in part; cleaning up what is left may need a restart of the process',
     ]);
   });
 
@@ -625,7 +627,7 @@ describe('an uncaught exception', () => {
         .map(({ message }) => message),
     ).toEqual([
       expect.stringContaining('it is switched off in this process'),
-      expect.stringContaining('something it left behind goes on throwing'),
+      expect.stringContaining('something it left behind keeps throwing'),
     ]);
   });
 
@@ -650,7 +652,7 @@ describe('an unhandled rejection', () => {
     expect(running.app.supervisor.report()).toContainEqual(
       expect.objectContaining({
         plugin: 'careless',
-        task: 'promises that nobody awaits',
+        task: 'promises that are not awaited',
         failures: 1,
         lastError: 'forgotten',
       }),

@@ -41,8 +41,8 @@ test('a package is loaded under the id in its name', async () => {
 
 test.each([
   ['was made for other versions', { peerDependencies: { 'parley-forum': '^99.0.0' } }, /\^99\.0\.0/],
-  ['does not declare compatible versions', { peerDependencies: {} }, /does not say which versions/],
-  ['does not declare its plugin module', { parley: {} }, /does not say which of its modules/],
+  ['does not say for which it was made', { peerDependencies: {} }, /does not declare which versions/],
+  ['does not say which module is the plugin', { parley: {} }, /does not declare which of its modules/],
 ])('a package that %s is refused with the reason', async (_why, manifest, reason) => {
   await install(manifest);
   await expect(loadPlugin(site, 'parley-plugin-rattle')).rejects.toThrow(reason);
@@ -53,7 +53,7 @@ test('a plugin that cannot be loaded is listed with the reason, and logged on on
   const [ghost] = await loadPlugins(site, ['parley-plugin-ghost'], errorLines({ write: (text) => (said += text) }));
   expect(ghost).toMatchObject({ id: 'ghost', fault: expect.any(PluginError) });
   expect(said).toMatch(
-    /^\[ghost\] could not be loaded: is not there: neither a folder plugins\/parley-plugin-ghost .*\n$/,
+    /^\[ghost\] could not be loaded: was not found: there is neither a folder plugins\/parley-plugin-ghost .*\n$/,
   );
 });
 
@@ -81,7 +81,7 @@ test('a plugin with a setting whose default is invalid is refused, with key and 
     `export default { id: 'brass', settings: ${JSON.stringify(settings)}, setup() {} };`,
   );
   await expect(loadPlugin(site, 'brass')).rejects.toThrow(
-    '[brass] defines the setting "brass.size" with a default that it refuses: must be integer',
+    '[brass] defines the setting "brass.size" with an invalid default: must be integer',
   );
 });
 

@@ -82,6 +82,6 @@ describe('several processes on one database and one Redis', () => {
     const { databaseUrl } = alone.app.environment;
     await expect(
       startForum({ plugins: [plainPlugin], environment: { databaseUrl, redisUrl: undefined } }),
-    ).rejects.toThrow('Another process serves this database already. Stop it, or set REDIS_URL');
+    ).rejects.toThrow('Another process is already serving this database. Stop it, or set REDIS_URL');
   });
 });

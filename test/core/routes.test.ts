@@ -140,7 +140,7 @@ describe('finding a route', () => {
       }),
     );
     await expect(running.app.kernel.enable('sloppy')).rejects.toThrow(
-      '[sloppy] registers GET //books/*all/pages, which is no path',
+      '[sloppy] registers GET //books/*all/pages, which is not a valid path',
     );
     expect((await visitor.get('/books/7')).status).toBe(200);
   });
@@ -223,7 +223,7 @@ describe('outside of surfaces', () => {
   test('without any surface a request still gets a plain response', async () => {
     await using bare = await startForum({ plugins: [] });
     const answer = await bare.client().get('/anything');
-    expect([answer.status, answer.text]).toEqual([404, 'Nothing answers GET here.\n']);
+    expect([answer.status, answer.text]).toEqual([404, 'There is no route for GET here.\n']);
   });
 });
 

@@ -55,6 +55,6 @@ describe('a second application on the same kernel', () => {
     await running.app.plugins.disable('lists');
     await running.app.plugins.uninstall('lists');
     expect(await running.app.data.all(sql`select 1 from pg_tables where tablename = 'todo_item'`)).toEqual([]);
-    expect((await visitor.get('/todo')).text).toBe('Nothing answers GET here.\n');
+    expect((await visitor.get('/todo')).text).toBe('There is no route for GET here.\n');
   });
 });

@@ -169,7 +169,7 @@ describe('validation', () => {
       {
         id: 'lamp',
         state: 'failed',
-        problem: 'has a bad setting "lamp.brightness" in the configuration file: must be integer',
+        problem: 'has an invalid setting "lamp.brightness" in the configuration file: must be integer',
       },
     ]);
   });
@@ -218,7 +218,7 @@ test('a value that a process was started with overrides the stored one and leave
     const own = await open({ 'lamp.brightness': 8 });
     expect([own.service(Lamp).brightness(), own.settings.get('lamp.colour')]).toEqual([8, 'white']);
     await expect(own.settings.set({ 'lamp.colour': 'red', 'lamp.brightness': 2 })).rejects.toThrow(
-      'lamp.brightness: cannot be changed: this server was started with a value of its own',
+      'lamp.brightness: cannot be changed while this server runs: it was started with its own value',
     );
     await expect(own.settings.reset(['lamp.brightness'])).rejects.toThrow('cannot be changed');
     await own.settings.set({ 'lamp.colour': 'green' });

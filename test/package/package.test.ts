@@ -155,7 +155,7 @@ describe('an unusable package', () => {
       'was made for other versions',
       { peerDependencies: { 'parley-forum': '^99.0.0' } },
       bell('x'),
-      /\[rattle\] 1\.0\.0 is made for parley-forum \^99\.0\.0, and this is/,
+      /\[rattle\] 1\.0\.0 is made for parley-forum \^99\.0\.0, but this is/,
     ],
     ['is TypeScript', { parley: { plugin: './plugin.ts' } }, bell('x'), /is TypeScript inside node_modules/],
   ])('that %s is refused with the reason, and changes nothing', async (_why, more, text, reason) => {
@@ -236,7 +236,7 @@ describe('removing a package', () => {
   test('with --data is refused if a later version created part of the data, and the plugin keeps running', async () => {
     const { code, output } = await site.parley('plugin', 'remove', 'bell', '--data');
     expect(output).toMatch(
-      /"Bell0002" ran before, and no migration of it is called so now: .* install the version that has it/,
+      /"Bell0002" ran before, but the plugin no longer has a migration of that name: .* install the version that has it/,
     );
     expect(code).toBe(1);
     expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'again', rows: 1 });

@@ -84,7 +84,7 @@ export async function openArchive(path: string): Promise<Archive> {
     });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new ConfigurationError(`There is no file ${path}`);
-    const remedy = 'it is no backup, or not a whole one';
+    const remedy = 'it is not a backup, or is incomplete';
     throw new ConfigurationError(`${path} cannot be read: ${messageOf(error)}; ${remedy}`, { cause: error });
   }
 }

@@ -46,10 +46,10 @@ export interface BackupDeps {
  */
 export async function backUp(path: string, { data, environment, progress }: BackupDeps): Promise<Manifest> {
   const { dataDir, version } = environment;
-  if (existsSync(path)) throw new ConfigurationError(`${path} is there already; choose another name`);
+  if (existsSync(path)) throw new ConfigurationError(`${path} already exists; choose another name`);
   if (!relative(dataDir, path).startsWith(`..${sep}`))
     throw new ConfigurationError(
-      `${path} lies in the data directory, and would be in the next backup; choose another place`,
+      `${path} is in the data directory and would be included in the next backup; choose another place`,
     );
   await using archive = new ArchiveWriter(path);
   const manifest = await data.transaction(async (): Promise<Manifest> => {

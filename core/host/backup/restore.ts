@@ -45,14 +45,16 @@ export async function restore(path: string, deps: RestoreDeps): Promise<Manifest
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const [file] = await filesOf(dataDir);
   if (file !== undefined)
-    throw new ConfigurationError(`DATA_DIR is not empty: it has ${file}; restore into another one, or empty it first`);
+    throw new ConfigurationError(
+      `DATA_DIR is not empty: it contains ${file}; restore into another one, or empty it first`,
+    );
   const wanted = await migrationsFor(manifest, deps);
   const data = await openDatabase({ ...(databaseUrl && { url: databaseUrl }), folder: dataDir, log });
   try {
     const tables = (await tablesOf(data)).filter(({ name }) => name !== 'migration');
     if (tables.length > 0)
       throw new ConfigurationError(
-        `The database is not empty: it has the table "${tables[0]!.name}"; restore into an empty one`,
+        `The database is not empty: it contains the table "${tables[0]!.name}"; restore into an empty one`,
       );
     for (const [plugin, migrations] of wanted) await data.migrate(plugin, migrations);
     await fill(data, archive, manifest, deps);
@@ -84,12 +86,12 @@ async function migrationsFor(
     const there = known.get(plugin)?.map(({ name }) => name);
     if (!there)
       throw new ConfigurationError(
-        `The backup has tables of the plugin "${plugin}", which is not installed here; add it, or leave its data out with --without ${plugin}`,
+        `The backup has tables of the plugin "${plugin}", which is not installed here; install it, or leave out its data with --without ${plugin}`,
       );
     const missing = names.find((name) => !there.includes(name));
     if (missing !== undefined)
       throw new ConfigurationError(
-        `The backup needs the migration ${missing} of "${plugin}", which is not there; it was made by Parley ${version}: restore it with that version or a later one`,
+        `The backup needs the migration ${missing} of "${plugin}", which does not exist here; it was made by Parley ${version}: restore it with that version or a later one`,
       );
   }
   const inForce = (plugin: string, { name }: MigrationClass): boolean =>
@@ -104,7 +106,7 @@ async function fill(data: Database, archive: Archive, manifest: Manifest, deps: 
       const table = tables.find((one) => one.name === name);
       // Belongs to a plugin whose data is left out.
       if (!table && without.length > 0) continue;
-      if (!table) throw new ConfigurationError(`The backup has a table "${name}" that none of its migrations makes`);
+      if (!table) throw new ConfigurationError(`The backup has a table "${name}" that none of its migrations creates`);
       progress(name);
       await fillTable(data, table, columns, archive.lines(linesOf(name)));
     }

@@ -40,7 +40,7 @@ export async function* rowsOf(data: Data, { name, columns }: Table): AsyncGenera
 export async function addRows(data: Data, table: Table, columns: readonly string[], rows: readonly string[]) {
   const typeOf = (column: string): string => {
     const found = table.columns.find(({ name }) => name === column);
-    if (!found) throw new Error(`the table "${table.name}" has no column "${column}" any more`);
+    if (!found) throw new Error(`the table "${table.name}" no longer has a column "${column}"`);
     return found.type;
   };
   const values = columns.map((column, at) => sql`(parsed.row ->> ${sql.lit(at)})::${sql.raw(typeOf(column))}`);

@@ -54,9 +54,12 @@ export async function watchDiskSpace(run: Run, dataDir: string): Promise<DiskSpa
   return {
     check(statement) {
       if (!full || !WRITES.test(statement)) return;
-      throw Object.assign(new Error(`less than ${LEAST >> 20} MiB are free where ${dataDir} lies; make room there`), {
-        code: '53100',
-      });
+      throw Object.assign(
+        new Error(`less than ${LEAST >> 20} MiB are free on the disk of ${dataDir}; free some space`),
+        {
+          code: '53100',
+        },
+      );
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer);

@@ -129,7 +129,7 @@ async function lock(folder: string): Promise<Server> {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     const owner = existsSync(file) ? readFileSync(file, 'utf8') : 'unknown';
     const remedy =
-      'where that is a server that is starting, try again in a moment; else stop it, or set DATABASE_URL to a PostgreSQL server to run several';
+      'if that is a server that is starting, try again in a moment; otherwise stop it, or set DATABASE_URL to a PostgreSQL server to run several processes';
     throw new ConfigurationError(`the embedded database in ${folder} is in use by process ${owner}; ${remedy}`);
   }
   writeFileSync(file, String(process.pid));

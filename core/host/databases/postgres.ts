@@ -30,7 +30,8 @@ const AGAIN = 1_000;
  * machine that vanished are released after 20 s.
  */
 const SESSION = '-c timezone=UTC -c tcp_keepalives_idle=10 -c tcp_keepalives_interval=1 -c tcp_keepalives_count=10';
-const TAKEN = 'another process took this database while it was away; stop one of the two, or set REDIS_URL for both';
+const TAKEN =
+  'another process claimed this database while it was unreachable; stop one of the two, or set REDIS_URL for both';
 
 /** Properties of pg's pool that its type definitions omit. */
 interface OpenPool extends Omit<Pool, 'options' | 'on' | 'connect'>, ConnectionPool {
@@ -70,7 +71,7 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
     },
   });
   const client = orm.em.getConnection().getClient();
-  if (!pool) throw new Error('the ORM made no connection pool');
+  if (!pool) throw new Error('the ORM created no connection pool');
   const open = pool;
   const { Client, options } = open;
   for (const [type, read] of Object.entries(TYPE_PARSERS)) options.types.setTypeParser(Number(type), read);
@@ -142,7 +143,7 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
   } catch (error) {
     await close();
     const remedy = 'check the address, the name and the password';
-    throw new ConfigurationError(`cannot use the database that DATABASE_URL names: ${messageOf(error)}; ${remedy}`, {
+    throw new ConfigurationError(`cannot use the database in DATABASE_URL: ${messageOf(error)}; ${remedy}`, {
       cause: error,
     });
   }

@@ -14,7 +14,7 @@ const FAILED = '25P02';
 export const lostTransaction = (cause?: unknown): Error =>
   Object.assign(
     new Error(
-      'a statement of this transaction failed and was not thrown on, so nothing of it was kept; do not catch what fails in a transaction',
+      'a statement of this transaction failed and its error was not rethrown, so the transaction was rolled back; do not catch errors of statements in a transaction',
       { cause },
     ),
     { code: FAILED },

@@ -35,7 +35,7 @@ export function startVacuuming(run: Run, log: Logger): () => Promise<void> {
     vacuuming = vacuuming
       .then(() => vacuumTables(run))
       .catch((error: unknown) =>
-        log.warn({ error: messageOf(error) }, 'the embedded database could not be tended; it is tried again'),
+        log.warn({ error: messageOf(error) }, 'the embedded database could not be vacuumed; it will be retried'),
       );
   }, EVERY).unref();
   return async () => {

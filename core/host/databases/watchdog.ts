@@ -38,7 +38,7 @@ const now = (): number => performance.now();
 
 /** The error code counts as the database being unavailable. */
 const fallenSilent = (): Error =>
-  Object.assign(new Error('the database server has fallen silent'), { code: 'ETIMEDOUT' });
+  Object.assign(new Error('the database server stopped responding'), { code: 'ETIMEDOUT' });
 
 /** Closes a connection without waiting for the server; pending statements on it fail. */
 const hangUp = (client: Connection): void => client.connection.stream.destroy(fallenSilent());
@@ -123,7 +123,7 @@ export class Watchdog {
       this.#away = away;
       return;
     }
-    if (this.#away) this.#log.info({}, 'PostgreSQL answers again');
+    if (this.#away) this.#log.info({}, 'PostgreSQL responds again');
     this.#away = false;
     for (const [client, line] of late) {
       const { since } = line;
@@ -159,7 +159,7 @@ export class Watchdog {
     if (!this.#away)
       this.#log.warn(
         { error: chainOf(error) },
-        'PostgreSQL does not answer: until it does, no connection to it is waited for',
+        'PostgreSQL does not respond: until it does, requests do not wait for a connection to it',
       );
     for (const [client, { heard }] of this.#lines) if (heard < begun) hangUp(client);
   }

@@ -29,7 +29,7 @@ export function beginDevelopment(): Development {
   return {
     change(options) {
       if (options.environment.production)
-        throw new ConfigurationError('NODE_ENV is production; `parley dev` shows visitors what is inside, so unset it');
+        throw new ConfigurationError('NODE_ENV is production; `parley dev` exposes internals to visitors, so unset it');
       return {
         ...options,
         environment: { ...options.environment, development: true, serverTiming: true },
@@ -48,7 +48,7 @@ export function beginDevelopment(): Development {
           await browsers.during(async () => {
             problems.clear();
             plugins = await reloader.apply(files).catch((error: unknown) => {
-              app.log.error({ error, files }, 'what changed could not be taken over');
+              app.log.error({ error, files }, 'the changes could not be applied');
               return [];
             });
           });

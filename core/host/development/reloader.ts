@@ -111,7 +111,7 @@ export class Reloader {
     if (plugin === undefined || !kernel.active().includes(plugin)) return;
     log.warn(
       { plugin, file },
-      `this migration ran before and does not run again; \`parley plugin disable ${plugin}\` and \`parley plugin uninstall ${plugin}\` remove what it made, as its \`down\` says, and \`parley plugin enable ${plugin}\` runs it as it is then`,
+      `this migration ran before and does not run again; \`parley plugin disable ${plugin}\` and \`parley plugin uninstall ${plugin}\` revert it with its \`down\`, and \`parley plugin enable ${plugin}\` runs its current version`,
     );
   }
 
@@ -144,7 +144,7 @@ export class Reloader {
   async #configure(): Promise<readonly string[]> {
     const { app, site } = this.#deps;
     const { plugins } = await readConfiguration(site).catch((error: unknown) => {
-      app.log.error({ error }, 'config/forum.ts cannot be read; what it named before runs on');
+      app.log.error({ error }, 'config/forum.ts cannot be read; the plugins it listed before keep running');
       return { plugins: undefined };
     });
     if (!plugins) return [];
@@ -207,7 +207,7 @@ export class Reloader {
       return plugin;
     } catch (error) {
       const { app, site } = this.#deps;
-      app.log.error({ plugin: id, error }, 'could not be loaded; what ran before runs on');
+      app.log.error({ plugin: id, error }, 'could not be loaded; the previous version keeps running');
       if (this.#entries.has(id) || typeof entry !== 'string') {
         this.#broken.add(id);
         return undefined;

@@ -162,7 +162,7 @@ export function addLoginPages(plugin: PluginHandle, deps: LoginPagesDeps): void 
   };
 
   const link = async ({ req, actor, provider, identification }: Returned): Promise<Negotiated> => {
-    if (actor.id === undefined) throw new HttpError(401, 'Log in to go on', { code: 'login_needed' });
+    if (actor.id === undefined) throw new HttpError(401, 'Log in to continue', { code: 'login_needed' });
     const { subject } = identification;
     const profile = await identification.profile();
     const label = profile.email ?? profile.username ?? null;

@@ -152,7 +152,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
       isGuest(actor) &&
       (!mayCall(this.#deps.access, actor, route.can) || sensitive || (write && sessions.ended(req)))
     )
-      throw new HttpError(401, 'Log in to go on', { code: LOGIN_NEEDED });
+      throw new HttpError(401, 'Log in to continue', { code: LOGIN_NEEDED });
     if (guarded) await this.#verifyToken(context);
     if (sensitive && !sessions.confirmed(req))
       throw new HttpError(403, CONFIRMATION_MESSAGE, { code: CONFIRMATION_NEEDED });

@@ -167,9 +167,11 @@ export default definePlugin({ id: 'reader', setup: (_services, plugin) =>
     const listed = async (): Promise<string> => /^latecomer .*$/m.exec(await site.parley('plugin', 'list'))?.[0] ?? '';
     const status = async (): Promise<number> => (await get('/latecomer')).status;
     await site.write('config/forum.ts', configurationOf('latecomer'));
-    await expect.poll(listed).toMatch(/^latecomer +failed +is not there: neither a folder plugins\/latecomer /);
+    await expect
+      .poll(listed)
+      .toMatch(/^latecomer +failed +was not found: there is neither a folder plugins\/latecomer /);
     await expect(site.parley('plugin', 'check', 'latecomer')).rejects.toThrow(
-      /latecomer cannot be checked:\n +is not there: neither a folder plugins\/latecomer /,
+      /latecomer cannot be checked:\n +was not found: there is neither a folder plugins\/latecomer /,
     );
     await site.write('plugins/latecomer/words.ts', `export const words = 'read';\n`);
     await site.write('plugins/latecomer/views/latecomer.hbs', VIEW);
@@ -207,7 +209,9 @@ export default definePlugin({ id: 'tables', setup() {} });
 
     await site.remove(path);
     await expect.poll(taken).toBe(3);
-    expect(server.output).toContain('Tables0001Create\\" ran before, and no migration of it is called so now');
+    expect(server.output).toContain(
+      'Tables0001Create\\" ran before, but the plugin no longer has a migration of that name',
+    );
     expect(server.output.split('does not run again')).toHaveLength(2);
     await site.write(path, migration('tables_first'));
     await expect.poll(taken).toBe(4);

@@ -71,7 +71,7 @@ describe('server timing', () => {
     const timing = (await timingOf(timed))!;
     const shown = timing.replaceAll(/dur=[\d.]+/g, 'dur=…').split(', ');
     expect(shown).toEqual([
-      'total;dur=…;desc="until the answer begins"',
+      'total;dur=…;desc="until the response begins"',
       expect.stringMatching(/^sql;dur=…;desc="\d+ statements"$/),
       'polite;dur=…;desc="polite: filter greeting.words"',
       'loud;dur=…;desc="loud: filter greeting.words"',

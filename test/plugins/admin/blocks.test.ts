@@ -64,7 +64,7 @@ describe('a listener that blocks the whole server', () => {
       `Kept the whole server waiting ${blocks.count} times, for ${blocks.longest} ms at the longest, the last time in action ${action}.`,
     );
     const logged = forum.lines.filter(
-      (line) => line['plugin'] === plugin && line.message.startsWith('kept the whole process from running'),
+      (line) => line['plugin'] === plugin && line.message.startsWith('blocked the whole process'),
     );
     expect(logged).toEqual([expect.objectContaining({ level: 'warn', task: `action ${action}` })]);
   });

@@ -106,7 +106,7 @@ describe('the admin panel', () => {
     const guest = await forum.client().post('/rafts', {}, json);
     expect([guest.status, guest.body.error]).toEqual([
       503,
-      'This cannot be checked at the moment, so it was not accepted; try again in a minute',
+      'This cannot be checked right now, so it was not accepted; try again in a minute',
     ]);
     const { body, text } = { ...(await ada.get('/admin', json)), text: (await ada.get('/admin')).text };
     expect(body.alerts).toEqual([

@@ -21,7 +21,7 @@ const categoryOf = (slug: string): string =>
     .service(Categories)
     .all()
     .find((one) => one.slug === slug)!.id;
-const rolledBack = () => forum.app.lines.filter(({ message }) => message.includes('rolled work back'));
+const rolledBack = () => forum.app.lines.filter(({ message }) => message.includes('rolled back a transaction'));
 const put = (path: string, body: object) => forum.as.mia.put(path, body).then((answer) => expectStatus(answer, 200));
 
 interface Place {

@@ -439,7 +439,7 @@ describe('numbers and counters stay right', () => {
       expect(statuses[1]).toBeOneOf([404, 409]);
     }
     expect(await miscounted(forum.app)).toEqual([]);
-    expect(forum.app.lines.filter(({ message }) => message.includes('rolled work back'))).toEqual([]);
+    expect(forum.app.lines.filter(({ message }) => message.includes('rolled back a transaction'))).toEqual([]);
   });
 
   test('while moved posts are edited and deleted, and their discussion changes category', async () => {

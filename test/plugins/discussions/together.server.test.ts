@@ -96,7 +96,9 @@ test(
     await first.calm();
     await second.calm();
     expect(await miscounted(first)).toEqual([]);
-    expect([...first.lines, ...second.lines].filter(({ message }) => message.includes('rolled work back'))).toEqual([]);
+    expect(
+      [...first.lines, ...second.lines].filter(({ message }) => message.includes('rolled back a transaction')),
+    ).toEqual([]);
   },
   LONG + 120_000,
 );

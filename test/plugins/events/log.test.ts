@@ -314,7 +314,7 @@ describe('an action of a plugin installed while the server runs', () => {
         async () =>
           (await forum.app.app.jobs.report()).find(({ listener }) => listener === 'events/parrot.spoken')?.error,
       )
-      .toMatch(/"parrot.spoken" was raised with a payload that does not fit its public schema: word must be string/);
+      .toMatch(/"parrot.spoken" was raised with a payload that does not match its public schema: word must be string/);
     await expect
       .poll(async () => (await forum.as.root.get(`/api/events?limit=100${since()}`)).text)
       .toContain('After it');

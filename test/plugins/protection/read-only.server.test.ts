@@ -56,7 +56,7 @@ test('writes get a read-only error with Retry-After, in the API and on pages, wh
   await ada.csrf('/d/1-before');
   const form = await ada.submit('/d/1/reply', { content: 'Typed for an hour' });
   expect([form.status, form.headers.get('retry-after')]).toEqual([503, '30']);
-  expect(form.text).toContain('The site is read-only at the moment');
+  expect(form.text).toContain('The site is currently read-only');
   expect(form.text).toContain('Typed for an hour');
   const guest = forum.client();
   await guest.csrf('/login');

@@ -254,8 +254,8 @@ describe('`theme dev`', () => {
     expect(await parley('list')).toMatch(/^night-sky +in use /m);
   });
 
-  test('stores nothing: the theme cannot be changed meanwhile, and the previous one is in use afterwards', async () => {
-    const refused = 'site.theme: cannot be changed: this server was started with a value of its own, until it stops';
+  test('stores nothing: another theme cannot be chosen meanwhile, and the one that was is in use afterwards', async () => {
+    const refused = 'site.theme: cannot be changed while this server runs: it was started with its own value';
     expect(await failure('use', 'default')).toContain(refused);
     await expect(site.parley('setting', 'set', 'site.theme', 'default')).rejects.toThrow(refused);
     expect(await themesOf(server)).toEqual(['default', 'night-sky']);
