@@ -50,7 +50,7 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
     if (value === undefined) return undefined;
     return URL.canParse(value) && protocols.includes(new URL(value).protocol)
       ? value
-      : refuse(name, '…', `an address such as ${example}`);
+      : refuse(name, '…', `a URL such as ${example}`);
   };
 
   /** Must be a bare origin: it is prepended to the URLs of pages, and paths within pages start at its root. */
@@ -60,7 +60,7 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
     const { origin: own, href } = new URL(given);
     return href.replace(/\/+$/, '') === own
       ? own
-      : refuse(name, '…', `an address without a name, a path or a query, such as ${example}`);
+      : refuse(name, '…', `a URL without credentials, a path or a query, such as ${example}`);
   };
 
   const list = (name: string): readonly string[] => (text(name) ?? kept[name] ?? '').split(/[\s,]+/).filter(Boolean);
@@ -77,7 +77,7 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
   const production = text('NODE_ENV') === 'production';
   const secretKey = text('SECRET_KEY');
   if (secretKey !== undefined && secretKey.length < 32)
-    problems.push('SECRET_KEY is shorter than 32 characters; make one with: openssl rand -hex 32');
+    problems.push('SECRET_KEY is shorter than 32 characters; generate one with: openssl rand -hex 32');
 
   const environment: Environment = {
     host: text('HOST') ?? '127.0.0.1',
@@ -133,7 +133,7 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
   };
   if (problems.length > 0)
     throw new ConfigurationError(
-      `The environment is not right:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
+      `The environment is invalid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
     );
   return environment;
 }

@@ -143,9 +143,9 @@ describe('each check reports what it exists for', () => {
       'test/tidying.test.ts': 'export {};\n',
     });
     expect(found).toEqual([
-      'core/a.ts:1: "MessageKeeper": "keeper" is no word of the glossary; say maintenance',
-      'core/a.ts:2: "#toldAt": "told" is no word of the glossary; say notify, send, publish',
-      'test/tidying.test.ts: "tidying.test": "tidying" is no word of the glossary; say cleanup',
+      'core/a.ts:1: "MessageKeeper": "keeper" is not a term of the glossary; use maintenance',
+      'core/a.ts:2: "#toldAt": "told" is not a term of the glossary; use notify, send, publish',
+      'test/tidying.test.ts: "tidying.test": "tidying" is not a term of the glossary; use cleanup',
     ]);
   });
 
@@ -156,9 +156,9 @@ describe('each check reports what it exists for', () => {
       'docs/glossary.md': row('job', 'core/jobs.ts') + row('Job', 'core/jobs.ts') + row('hook', 'core/hooks.ts'),
     });
     expect(found).toEqual([
-      expect.stringMatching(/^docs\/glossary\.md:2: "Job" stands after "job"/),
-      expect.stringMatching(/^docs\/glossary\.md:3: "hook" stands after "Job"/),
-      'docs/glossary.md:3: "hook" names core/hooks.ts, which is not there',
+      expect.stringMatching(/^docs\/glossary\.md:2: "Job" comes after "job"/),
+      expect.stringMatching(/^docs\/glossary\.md:3: "hook" comes after "Job"/),
+      'docs/glossary.md:3: "hook" names core/hooks.ts, which does not exist',
     ]);
   });
 
@@ -170,7 +170,7 @@ describe('each check reports what it exists for', () => {
       ...files('plugins/a/client', 16),
       'core/jobs/deep/file.ts': 'export {};\n',
     });
-    expect(found).toEqual(['plugins/a/client: has 16 files of code, more than 15; divide it into folders by subject']);
+    expect(found).toEqual(['plugins/a/client: has 16 source files, more than 15; split it into folders by subject']);
   });
 
   test('finished: TODO comments and tests that are skipped or run exclusively', async () => {
@@ -212,8 +212,8 @@ describe('each check reports what it exists for', () => {
     });
     expect(found).toEqual([
       expect.stringMatching(/^plugins\/Loud: .*kebab-case/),
-      expect.stringMatching(/^plugins\/Loud\/plugin\.ts: has no version/),
-      expect.stringMatching(/^plugins\/polls\/plugin\.ts: calls itself "poll"/),
+      expect.stringMatching(/^plugins\/Loud\/plugin\.ts: has no literal version/),
+      expect.stringMatching(/^plugins\/polls\/plugin\.ts: has the id "poll"/),
       expect.stringMatching(/^plugins\/polls: has no README/),
       expect.stringMatching(/^test\/plugins\/polls: has no \*\.test\.ts/),
     ]);
@@ -230,7 +230,7 @@ describe('each check reports what it exists for', () => {
       ].join('\n'),
     });
     expect(found.map((line) => line.split(';')[0])).toEqual([
-      'plugins/ports/polls.ts:2: has SQL of unknown rows in its contract',
+      'plugins/ports/polls.ts:2: has SQL with untyped rows in its contract',
       "plugins/ports/polls.ts:4: has a plugin's handle in its contract",
     ]);
   });
@@ -249,7 +249,7 @@ describe('each check reports what it exists for', () => {
     });
     expect(found).toEqual([
       'plugins/boats/views/list.hbs:3: has the slot "boats.edn", which no api.ts declares; export it there with defineSlot',
-      'themes/harbour/templates/partials/page-head.hbs:2: computes the id of a slot; write it out',
+      'themes/harbour/templates/partials/page-head.hbs:2: computes the id of a slot; use a literal',
       expect.stringMatching(/^themes\/harbour\/templates\/plugins\/boats\/list\.hbs:1: has the slot "boats\.action"/),
     ]);
   });
@@ -265,7 +265,7 @@ describe('each check reports what it exists for', () => {
       'plugins/boats/api.ts:1: does not say where the slot "boats.end" is; describe it in a sentence',
       'plugins/boats/api.ts:2: declares the slot "boats.foot", which is in no template',
       'plugins/oars/api.ts:1: declares the slot "boats.end" again, after plugins/boats/api.ts:1',
-      'plugins/oars/pages.ts:1: makes a slot of its own; import it from the contract that has it',
+      'plugins/oars/pages.ts:1: defines a slot itself; import it from the contract that exports it',
     ]);
   });
 
@@ -345,14 +345,14 @@ describe('each check reports what it exists for', () => {
           '  find(id: string): Boat',
         );
       expect(await compared(released('0.1.0'), now)).toEqual([
-        'package.json: parley-forum 0.1.0 breaks what 0.1.0 offered; its version has to be 0.2.0 at least',
-        'plugins/boats/plugin.ts: parley-forum/plugins/boats 1.0.0 breaks what 1.0.0 offered; its version has to be 2.0.0 at least',
+        'package.json: parley-forum 0.1.0 is incompatible with 0.1.0; its version must be at least 0.2.0',
+        'plugins/boats/plugin.ts: parley-forum/plugins/boats 1.0.0 is incompatible with 1.0.0; its version must be at least 2.0.0',
         expect.stringMatching(
           /^parley-forum: changes Mast \{ height: number \} to "height: string"; name `Mast` in CHANGELOG/,
         ),
         expect.stringMatching(/boats: removes hoist; name `hoist` in CHANGELOG\.md under ## 0\.1\.0/),
         expect.stringMatching(/boats: removes sink; name `sink`/),
-        expect.stringMatching(/boats: demands Boat \{ crew: number \}; name `Boat`/),
+        expect.stringMatching(/boats: requires Boat \{ crew: number \}; name `Boat`/),
       ]);
     });
 
@@ -473,7 +473,7 @@ describe('each check reports what it exists for', () => {
       'core/boat.ts': `${hulls.map((name) => `/** A hull. */\nexport const ${name} = 1;\n`).join('')}/** A mast. */\nexport const mast = 1;\n`,
       'plugins/harbour/plugin.ts': `import { ${hulls.join(', ')}, mast } from 'parley-forum';\n`,
     });
-    expect(found).toEqual(['core/index.ts: exports 71 values, more than 70; leave some out']);
+    expect(found).toEqual(['core/index.ts: exports 71 values, more than 70; remove some']);
   });
 
   test('generated reference: a document that is out of date, missing, or not generated', async () => {
@@ -501,7 +501,7 @@ describe('each check reports what it exists for', () => {
     using tree = plant({
       'config/environment.ts': "declare function text(name: string): string;\nexport const shiny = text('SHINY');\n",
     });
-    expect(() => environmentRows(tree.root)).toThrow('reads SHINY; say what it means');
+    expect(() => environmentRows(tree.root)).toThrow('reads SHINY; describe it');
   });
 });
 

@@ -7,7 +7,7 @@ import { leftOut } from './suites.ts';
  */
 export default function announceSuites(): void {
   const suites = leftOut(process.env, existsSync);
-  for (const { name, why } of suites) console.log(`Left out: ${name}; ${why}.`);
+  for (const { name, why } of suites) console.log(`Skipped: ${name}; ${why}.`);
   if (suites.length > 0 && process.env['PARLEY_REQUIRE_ALL'] === '1')
     throw new Error('PARLEY_REQUIRE_ALL=1, but some suites cannot run here; see above');
 }

@@ -50,9 +50,7 @@ async function runTests(): Promise<boolean> {
 
 // As in the server, a rejection that a plugin did not handle is reported and does not end the process.
 process.on('unhandledRejection', (reason) =>
-  console.warn(
-    `not awaited by whoever began it: ${reason instanceof Error ? (reason.stack ?? reason.message) : String(reason)}`,
-  ),
+  console.warn(`unhandled rejection: ${reason instanceof Error ? (reason.stack ?? reason.message) : String(reason)}`),
 );
 
 if (process.argv.includes('--write')) {
@@ -65,7 +63,7 @@ for (const { name, problems } of failed)
 const count = failed.reduce((sum, { problems }) => sum + problems.length, 0);
 console.log(
   count === 0
-    ? '\nEverything holds.'
+    ? '\nAll checks passed.'
     : `\n${count} ${count === 1 ? 'problem' : 'problems'} in ${failed.length} of ${CHECKS.length} checks.`,
 );
 const tested = !process.argv.includes('--full') || (await runTests());

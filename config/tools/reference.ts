@@ -43,70 +43,70 @@ async function generate(root: string): Promise<ReadonlyMap<string, string>> {
   const pages: Readonly<Record<string, readonly [title: string, introduction: string, body: string]>> = {
     plugins: [
       'Plugins',
-      'Services that each plugin cannot do without (needs), uses where they are there (wants) and hands out (provides).',
+      'Services that each plugin requires (needs), uses if available (wants) and offers (provides).',
       pluginsPage(collected),
     ],
     hooks: [
       'Hooks',
-      'Only the owner raises a hook; anyone may listen. What is public also reaches integrators.',
+      'Only the owner raises a hook; any plugin may listen. Public hooks also reach integrators.',
       hooksPage(collected, described),
     ],
     'extension-points': [
       'Extension points',
-      'Lists that any plugin adds to with `plugin.extend(point, value, order)` and that their owner reads. `order` is a number, 0 where it is not given: lower comes first, and equal ones keep the order in which their plugins started. The last column says what that changes. Those that many plugins fill so that one of them can do its work for all, such as `audit.rules` or `privacy.personal-data`, are ports: the refs and types are the whole agreement.',
+      'Lists that any plugin adds to with `plugin.extend(point, value, order)` and that their owner reads. `order` is a number, 0 by default: lower comes first, and equal ones keep the order in which their plugins started. The last column says what the order affects. Extension points that many plugins fill so that one of them can work for all, such as `audit.rules` or `privacy.personal-data`, are ports: they consist of refs and types only.',
       extensionPointsPage(collected, described),
     ],
     services: [
       'Services',
-      'What plugins hand out under `provides` and others ask for by the token, under `needs` or `wants`.',
+      'What plugins offer under `provides` and others request by token, under `needs` or `wants`.',
       servicesPage(collected, described),
     ],
     'plugin-interfaces': [
       'Plugin interfaces',
-      'What a plugin writes down and calls: its definition, its handle, listeners, jobs and routes, and in its tests what `parley-forum/testing` offers. What routes of one surface may say besides is in [routes](routes.md).',
+      'What plugins declare and call: the definition, the handle, listeners, jobs and routes, and what `parley-forum/testing` offers for tests. Additional options for routes of a surface are in [routes](routes.md).',
       pluginInterfacesPage(root),
     ],
     templates: [
       'Templates',
-      'What templates of themes and views of plugins have to work with. A theme replaces a template under its name, and `@plugin/name` as `templates/plugins/<plugin>/<name>.hbs`; `{{> name key=value}}` includes one. Blocks are `#if`, `#unless`, `#each` and `#with`.',
+      'What templates of themes and views of plugins can use. A theme replaces a template by its name, and `@plugin/name` as `templates/plugins/<plugin>/<name>.hbs`; `{{> name key=value}}` includes one. Blocks are `#if`, `#unless`, `#each` and `#with`.',
       templatesPage(templates(root), helpers(root), templateData(root), icons(root)),
     ],
     client: [
       'In the browser',
-      'What modules in a plugin’s `client/` import from `@forum/client`, the elements that plugins define there, and the events that they hear at `document`. Those that begin with `parley:` come from the live stream, while a page has one.',
+      'What modules in a plugin’s `client/` import from `@forum/client`, the elements that plugins define there, and the events dispatched on `document`. Those that begin with `parley:` come from the live stream, if the page has one.',
       clientPage(clientSide(root), collected, described),
     ],
     slots: [
       'Slots',
-      'Places in pages that any plugin fills with `plugin.extend(slotFillings, fill(slot, render), order)`; themes name them by id in `{{slot "…"}}`. A filling gets the contexts of all places of a page at once; those of slots without one say nothing. Lower `order` stands first.',
+      'Places in pages that any plugin fills with `plugin.extend(slotFillings, fill(slot, render), order)`; themes refer to them by id in `{{slot "…"}}`. A filling gets the contexts of all places of a page at once; those of slots without one are empty. Lower `order` comes first.',
       slotsPage(collected, described, slotPlaces(root)),
     ],
     'api-report': [
       'API report',
-      'The public interface: everything that the package’s modules export, and the types behind it. `npm run check` compares it with [the last release](../../config/tools/api/released.md); [stability](../stability.md) says what that means.',
+      'The public interface: everything that the package’s modules export, and the types behind it. `npm run check` compares it with [the last release](../../config/tools/api/released.md); [stability](../stability.md) explains what that means.',
       writeReport(await readSurface(root, versions)),
     ],
     settings: [
       'Settings',
-      'Live values; those marked restart restart their plugin, secrets are stored encrypted and never shown.',
+      'Live values; those marked restart restart their plugin when changed; secrets are stored encrypted and never shown.',
       settingsPage(collected),
     ],
     permissions: [
       'Permissions',
-      'Everyone of the named group and of those above may, until an administrator decides otherwise.',
+      'Granted to the named group and those above it, unless an administrator decides otherwise.',
       permissionsPage(collected),
     ],
     commands: [
       'Commands',
-      'Each as its `--help` shows it. In a site it is `npx parley` in place of `npm run parley --`.',
+      'As shown by `--help`. In a site, use `npx parley` instead of `npm run parley --`.',
       commandsPage(collected),
     ],
     environment: [
       'Environment variables',
-      'Read once at the start; all problems are reported together.',
-      table(['Variable', 'Meaning', 'Without it'], environmentRows(root)),
+      'Read once at startup; all problems are reported together.',
+      table(['Variable', 'Meaning', 'Default'], environmentRows(root)),
     ],
-    routes: ['Routes', 'Every address that a running plugin answers, by surface.', routesPage(collected)],
+    routes: ['Routes', 'All routes of running plugins, by surface.', routesPage(collected)],
   };
   return new Map([
     ...Object.entries(pages).map(

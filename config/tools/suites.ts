@@ -32,12 +32,12 @@ export function leftOut(variables: Variables, exists: (path: string) => boolean)
       : [
           {
             name: 'server',
-            why: 'TEST_DATABASE_URL names no PostgreSQL server where databases may be created, so one journey through each plugin stands for the rest; PARLEY_FULL=1 runs all on the embedded database',
+            why: 'TEST_DATABASE_URL is not set to a PostgreSQL server where databases may be created, so only one journey through each plugin runs; PARLEY_FULL=1 runs all tests on the embedded database',
           },
         ]),
     ...(variables['TEST_REDIS_URL']
       ? []
-      : [{ name: 'several processes', why: 'TEST_REDIS_URL names no Redis server' }]),
+      : [{ name: 'several processes', why: 'TEST_REDIS_URL is not set to a Redis server' }]),
     ...(exists(proxy) ? [] : [{ name: 'proxy', why: `there is no nginx at ${proxy}; set NGINX_PATH` }]),
     ...(exists(browser) ? [] : [{ name: 'browser', why: `there is no Chromium at ${browser}; set CHROMIUM_PATH` }]),
     ...(!exists(browser) || exists(windowed)

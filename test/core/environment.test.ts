@@ -20,6 +20,6 @@ describe('the address of the site', () => {
     'example.org',
     'ftp://example.org',
   ])('cannot be %s', (given) => {
-    expect(() => readEnvironment({ BASE_URL: given })).toThrow('BASE_URL=… is not an address');
+    expect(() => readEnvironment({ BASE_URL: given })).toThrow('BASE_URL=… is not a URL');
   });
 });

@@ -29,7 +29,7 @@ export function breaksBetween(earlier: readonly Module[], later: readonly Module
     .concat(
       earlier
         .filter(({ name }) => name !== NOT_EXPORTED && !later.some((module) => module.name === name))
-        .map(({ name }) => ({ module: name, declaration: name, what: 'is no longer there', announced: false })),
+        .map(({ name }) => ({ module: name, declaration: name, what: 'no longer exists', announced: false })),
     );
 }
 
@@ -52,7 +52,7 @@ function inModule({ name: module, entries: before }: Module, { entries: after }:
     .map((entry) => ({
       module,
       declaration: declarationOf(entry.name),
-      what: `demands ${shown(entry)}`,
+      what: `requires ${shown(entry)}`,
       announced: false,
     }));
   return [...left, ...added];

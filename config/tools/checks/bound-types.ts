@@ -49,7 +49,7 @@ function breaches(file: SourceFile): readonly string[] {
       if (type !== undefined && !BUILT_IN.has(type))
         return [`${place}: binds ${type}, which is not built in; bind text and cast it in SQL: \${…}::text::${type}`];
       if (type === undefined && /\bany\s*\($/i.test(parts[index]!.text))
-        return [`${place}: binds a list without its type; say it: any(\${…}::text[])`];
+        return [`${place}: binds a list without its type; add it: any(\${…}::text[])`];
       return [];
     });
   });

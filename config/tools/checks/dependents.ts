@@ -35,7 +35,7 @@ export const dependents: Check = {
         .filter(({ plugin }) => !allowed.has(plugin))
         .map(
           ({ plugin, name, path }) =>
-            `${path}: imports ${name} of "${plugin}", of which "${id}" needs no service; put it into plugins/ports/`,
+            `${path}: imports ${name} of "${plugin}", but "${id}" needs none of its services; move it to plugins/ports/`,
         );
     });
   },

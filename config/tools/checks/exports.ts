@@ -38,7 +38,7 @@ export const exported: Check = {
     ]);
     const values = names.filter(({ isType }) => !isType).length;
     return [
-      ...(values > MAX_VALUES ? [`${DOOR}: exports ${values} values, more than ${MAX_VALUES}; leave some out`] : []),
+      ...(values > MAX_VALUES ? [`${DOOR}: exports ${values} values, more than ${MAX_VALUES}; remove some`] : []),
       ...names
         .filter(({ nodes }) => !nodes.some((node) => wholeCommentOf(node) !== ''))
         .map(({ name, place }) => `${place}: ${name} has no sentence; write it as a comment where it is defined`),

@@ -33,7 +33,7 @@ function leftOut(file: SourceFile): readonly string[] {
     const name = node.name.text;
     if (!['only', 'skip', 'todo'].includes(name) || !RUNNERS.has(rootOf(node.expression))) return [];
     return [
-      `${placeOf(source, node.name.getStart())}: .${name} leaves tests out; take it away (use .skipIf(…) where a machine lacks something)`,
+      `${placeOf(source, node.name.getStart())}: .${name} skips tests; remove it (use .skipIf(…) if a machine lacks something)`,
     ];
   });
 }

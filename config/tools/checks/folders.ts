@@ -13,7 +13,7 @@ export const folders: Check = {
       .filter(([, files]) => files.length > MAX_FILES)
       .map(
         ([folder, { length }]) =>
-          `${folder}: has ${length} files of code, more than ${MAX_FILES}; divide it into folders by subject`,
+          `${folder}: has ${length} source files, more than ${MAX_FILES}; split it into folders by subject`,
       );
   },
 };

@@ -29,7 +29,7 @@ function ofFile({ path }: SourceFile): readonly string[] {
   const name = basename(path).split('.')[0] ?? '';
   if (TEMPLATES.test(path) && HELPER.test(name)) return [];
   return EMPTY_FILE.test(name)
-    ? [`${path}: "${name}" says nothing about what is in the file; name it after its main export`]
+    ? [`${path}: "${name}" does not describe the contents of the file; name it after its main export`]
     : [];
 }
 
@@ -57,10 +57,9 @@ function declaredName(node: ts.Node): ts.Identifier | undefined {
 }
 
 function faultOf(name: string, node: ts.Node): string | undefined {
-  if (EMPTY_WORD.test(name)) return 'ends in a word that says nothing; name it after what it does';
+  if (EMPTY_WORD.test(name)) return 'ends in a word without meaning; name it after what it does';
   // A bare underscore is allowed for a value that is only held until the end of its block.
-  if (name.startsWith('_') && name !== '_') return 'begins with an underscore; use #private, or leave it out';
-  if (ts.isInterfaceDeclaration(node) && /^I[A-Z][a-z]/.test(name))
-    return 'says that it is an interface; leave the I out';
+  if (name.startsWith('_') && name !== '_') return 'begins with an underscore; use #private, or remove it';
+  if (ts.isInterfaceDeclaration(node) && /^I[A-Z][a-z]/.test(name)) return 'says that it is an interface; remove the I';
   return undefined;
 }

@@ -34,14 +34,14 @@ function faults(root: string, id: string): readonly string[] {
   if (!existsSync(join(folder, 'plugin.ts'))) found.push(`${at}: has no plugin.ts; write one, or delete the folder`);
   else found.push(...ofDefinition(at, id, readFileSync(join(folder, 'plugin.ts'), 'utf8')));
   if (!existsSync(join(folder, 'README.md')))
-    found.push(`${at}: has no README.md; say what it adds, its hooks and its settings`);
+    found.push(`${at}: has no README.md; describe what it adds, its hooks and its settings`);
   else {
     const lines = countLines(readFileSync(join(folder, 'README.md'), 'utf8'));
     if (lines > SCREEN)
       found.push(`${at}/README.md: ${lines} lines, more than a screen of ${SCREEN}; move the rest to docs/guide`);
   }
   if (readFiles(root, [`test/plugins/${id}`], /\.test\.ts$/).length === 0)
-    found.push(`test/plugins/${id}: has no *.test.ts; a plugin comes with its tests`);
+    found.push(`test/plugins/${id}: has no *.test.ts; every plugin must have tests`);
   return found;
 }
 
@@ -52,11 +52,11 @@ function givenAway(file: SourceFile): readonly string[] {
     const place = placeOf(source, node.getStart());
     const type = node.typeName.getText();
     if (type === 'PluginHandle')
-      return [`${place}: has a plugin's handle in its contract; offer what others may do with it`];
+      return [`${place}: has a plugin's handle in its contract; offer functions that use it instead`];
     const rows = node.typeArguments?.[0];
     return type === 'RawBuilder' && (rows === undefined || rows.getText() === 'unknown' || rows.getText() === 'any')
       ? [
-          `${place}: has SQL of unknown rows in its contract; say what it selects: RawBuilder<{ readonly poll_id: string }>`,
+          `${place}: has SQL with untyped rows in its contract; declare what it selects: RawBuilder<{ readonly poll_id: string }>`,
         ]
       : [];
   });
@@ -73,9 +73,12 @@ function ofDefinition(at: string, folder: string, text: string): readonly string
     return property && ts.isStringLiteral(property.initializer) ? property.initializer.text : undefined;
   };
   const id = written('id');
-  if (id === undefined) return [`${at}/plugin.ts: has no definePlugin({ id: '…' }) with the id written out`];
-  const misnamed = id === folder ? [] : [`${at}/plugin.ts: calls itself "${id}"; id and folder must be the same`];
+  if (id === undefined) return [`${at}/plugin.ts: has no definePlugin({ id: '…' }) with a literal id`];
+  const misnamed = id === folder ? [] : [`${at}/plugin.ts: has the id "${id}"; id and folder must be the same`];
   return semver.valid(written('version') ?? '') !== null
     ? misnamed
-    : [...misnamed, `${at}/plugin.ts: has no version: '1.0.0' of its contract written out; others name ranges of it`];
+    : [
+        ...misnamed,
+        `${at}/plugin.ts: has no literal version: '1.0.0' of its contract; other plugins declare ranges of it`,
+      ];
 }

@@ -18,7 +18,7 @@ export const slots: Check = {
     const used = new Set(places.map(({ id }) => id));
     return [
       ...places.flatMap(({ id, path, line }) => {
-        if (id === undefined) return [`${path}:${line}: computes the id of a slot; write it out`];
+        if (id === undefined) return [`${path}:${line}: computes the id of a slot; use a literal`];
         if (byId.has(id)) return [];
         return [`${path}:${line}: has the slot "${id}", which no api.ts declares; export it there with defineSlot`];
       }),
@@ -46,7 +46,7 @@ function undeclared(root: string): readonly string[] {
         .filter(({ expression }) => expression.getText() === 'defineSlot')
         .map(
           (call) =>
-            `${placeOf(source, call.getStart())}: makes a slot of its own; import it from the contract that has it`,
+            `${placeOf(source, call.getStart())}: defines a slot itself; import it from the contract that exports it`,
         );
     });
 }

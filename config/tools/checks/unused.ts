@@ -3,13 +3,13 @@ import { runTool } from './support/command.ts';
 
 /** The issues that knip reports, and what to do about each. */
 const KINDS = {
-  files: 'is imported by nothing; delete it, or name it in config/tools/knip.jsonc if a process begins with it',
+  files: 'is imported by nothing; delete it, or list it in config/tools/knip.jsonc if it is an entry point',
   dependencies: 'is in package.json and imported by nothing; npm uninstall it',
   devDependencies: 'is in package.json and imported by nothing; npm uninstall it',
   unlisted: 'is imported and not in package.json; npm install it',
-  unresolved: 'is imported and not there',
-  exports: 'is exported and imported by nothing; take the export away',
-  types: 'is exported and imported by nothing; take the export away',
+  unresolved: 'is imported and does not exist',
+  exports: 'is exported and imported by nothing; remove the export',
+  types: 'is exported and imported by nothing; remove the export',
 } as const;
 
 /** The part of knip's report that is used here. */

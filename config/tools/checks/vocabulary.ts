@@ -28,7 +28,7 @@ export const vocabulary: Check = {
         .flatMap((line, index) =>
           wordsOf(line).map(
             (word) =>
-              `${path}:${index + 1}: "${word}" is a word of one application; say it without, or move it into a plugin`,
+              `${path}:${index + 1}: "${word}" is a word of one application; rephrase it, or move it into a plugin`,
           ),
         ),
     );

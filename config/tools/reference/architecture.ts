@@ -29,8 +29,8 @@ export function architecturePage(
   });
   const bound = new Set(edges.flat());
   const free = features.filter((id) => !bound.has(id));
-  const introduction = `A request enters through the host, is matched to a route in the kernel's table, and is answered by a plugin. Everything that can be a plugin is one;
-the kernel knows services, hooks, extension points, routes, data, jobs and settings, but no term of a forum. Imports point
+  const introduction = `A request enters through the host, is matched to a route in the kernel's table, and is handled by a plugin. Everything that can be a plugin is one;
+the kernel knows services, hooks, extension points, routes, data, jobs and settings, but no term specific to forums. Imports point
 downwards only, which \`npm run check\` enforces:
 
 1. **Kernel** (\`core/\`, imported as \`parley-forum\`) imports no plugin.
@@ -39,7 +39,7 @@ downwards only, which \`npm run check\` enforces:
 3. **Platform**: ${PLATFORM.map((id) => `\`${id}\``).join(', ')}. These build on the kernel, ports and each other.
 4. **Features** build on all of these, and on another feature only if they need one of its services
    or make no sense without it. Deleting a feature's folder removes that feature and those above it in the diagram, and nothing else;
-   the start lists the removed plugins in one line.
+   the removed plugins are listed in one line at startup.
 
 An arrow reads "is built on". The diagram is generated from what plugins need and import today.`;
   const body = `\`\`\`mermaid
@@ -51,6 +51,6 @@ ${edges.map(([from, to]) => `  ${from} --> ${to}`).join('\n')}
   discussions --> platform
 \`\`\`
 
-Features that no other feature is built on, and that are built on none: ${free.map((id) => `\`${id}\``).join(', ')}.`;
+Features that neither build on another feature nor have one built on them: ${free.map((id) => `\`${id}\``).join(', ')}.`;
   return [introduction, body];
 }

@@ -67,7 +67,7 @@ function refuseBroken(app: App): void {
     .filter(({ state }) => state !== 'active')
     .map(({ id, state, problem }) => `${id} is ${state}: ${problem ?? 'no reason known'}`);
   if (missing.length + broken.length > 0)
-    throw new Error(`the reference shows every plugin at work, but ${[...missing, ...broken].join('; ')}`);
+    throw new Error(`the reference requires every plugin to run, but ${[...missing, ...broken].join('; ')}`);
 }
 
 function look(app: App): Collected {

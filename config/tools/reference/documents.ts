@@ -65,7 +65,7 @@ export function extensionPointsPage({ plugins, contributors }: Collected, refs: 
           codes(contributors.get(point.id) ?? []),
           source(findRef(refs, 'ExtensionPoint', point.id)),
           point.description,
-          point.order ?? 'Changes nothing.',
+          point.order ?? 'Has no effect.',
         ];
       }),
   );
@@ -127,7 +127,7 @@ export function templatesPage(
 ): string {
   const [views, shared] = [true, false].map((view) =>
     table(
-      ['Name', 'What it is: what it is given'],
+      ['Name', 'What it is: what it gets'],
       all.filter(({ name }) => name.startsWith('@') === view).map(({ name, text }) => [code(name), text]),
     ),
   );
@@ -135,12 +135,12 @@ export function templatesPage(
     ['Helper', 'Prints'],
     helpers.map(({ signature, text }) => [code(signature), text]),
   );
-  const drawn = `The names for \`icon\`, and for entries of navigation; a theme adds its own in icons.json, and one that is in none is left out:\n\n${codes(icons)}`;
+  const drawn = `The names for \`icon\`, and for navigation entries. A theme adds its own in icons.json; an unknown icon is omitted:\n\n${codes(icons)}`;
   const variables = table(
     ['Variable', 'Type', 'What it is'],
     data.map(({ name, signature, text }) => [code(name), signature === '' ? '' : code(signature), text]),
   );
-  return `## Helpers\n\n${usages}\n\n## Variables\n\nWhat every template has besides what it is given, at any depth.\n\n${variables}\n\n## Icons\n\n${drawn}\n\n## Templates of the default theme\n\n${shared}\n\n## Views of plugins\n\n${views}`;
+  return `## Helpers\n\n${usages}\n\n## Variables\n\nAvailable in every template in addition to what it gets, at any depth.\n\n${variables}\n\n## Icons\n\n${drawn}\n\n## Templates of the default theme\n\n${shared}\n\n## Views of plugins\n\n${views}`;
 }
 
 /** What is available to scripts of plugins and themes in a browser. */
@@ -161,7 +161,7 @@ export function clientPage(
           ]
         : [],
     ),
-    [code('parley:reset'), code('live'), 'Messages may have been missed: load again what they keep true.'],
+    [code('parley:reset'), code('live'), 'Messages may have been missed: reload what they keep up to date.'],
     ...signals.map(({ plugin, name, description }) => [code(`parley:${name}`), code(plugin), description]),
   ];
   const dispatched = events.map(({ name, plugin, text }) => [code(name), code(plugin), text]);
@@ -238,7 +238,7 @@ function optionRows({ surface: { options, deprecatedOptions } }: RouteInfo): str
   const instead = deprecatedOptions as Readonly<Record<string, string | undefined>>;
   const rows = Object.entries(options as Readonly<Record<string, string>>).map(([name, text]) => [
     code(name),
-    instead[name] === undefined ? text : `${text} About to leave: ${instead[name]}.`,
+    instead[name] === undefined ? text : `${text} Deprecated: ${instead[name]}.`,
   ]);
   return rows.length > 0 ? `${table(['Route option', 'Meaning'], rows)}\n\n` : '';
 }

@@ -14,24 +14,24 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, fallback: str
   ],
   DATABASE_URL: [
     '`postgres://…` of a PostgreSQL server (15 or later)',
-    'what the installer kept in `DATA_DIR/config.json`, else embedded PostgreSQL under `DATA_DIR`',
+    'the value that the installer stored in `DATA_DIR/config.json`, otherwise embedded PostgreSQL under `DATA_DIR`',
   ],
   REDIS_URL: [
-    '`redis://…`; needed as soon as several processes serve one database',
-    'what the installer kept in `DATA_DIR/config.json`, else in this process',
+    '`redis://…`; required if several processes serve one database',
+    'the value that the installer stored in `DATA_DIR/config.json`, otherwise in-process',
   ],
   SECRET_KEY: [
     'Root secret, at least 32 characters: `openssl rand -hex 32`',
-    'made once and kept under `DATA_DIR`, mode 0600',
+    'generated once and stored under `DATA_DIR` with mode 0600',
   ],
   SMTP_URL: [
     'Mail server: `smtps://name:password@host` or `smtp://…`',
-    'what the installer kept in `DATA_DIR/config.json`, else each mail is a file in `DATA_DIR/mail`',
+    'the value that the installer stored in `DATA_DIR/config.json`, otherwise each mail is written to a file in `DATA_DIR/mail`',
   ],
-  MAIL_FROM: ['The address that mails come from', '`noreply@` and the site’s host'],
+  MAIL_FROM: ['Sender address of mails', '`noreply@` followed by the site’s host'],
   TRUSTED_PROXIES: [
-    'Addresses and CIDR ranges, with commas between them, whose `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Request-Id` are believed',
-    'nobody is believed',
+    'Comma-separated addresses and CIDR ranges whose `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Request-Id` headers are trusted',
+    'none',
   ],
   WEBHOOKS_ALLOWED_HOSTS: [
     'Exact names and addresses of hosts inside the network that webhooks may be sent to, on any port and over plain http',
@@ -48,19 +48,19 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, fallback: str
   ],
   SAFE_MODE: ['`1` starts only the admin panel and what it needs', '`0`'],
   LOG_REQUESTS: [
-    '`1`: each request leaves a line in the log, with its id, address, method, path without query, status and milliseconds',
+    '`1`: logs a line for each request, with its id, address, method, path without query, status and milliseconds',
     '`0`',
   ],
   SERVER_TIMING: [
-    '`1`: each answer says in `Server-Timing` how long the listeners, filters and handlers of each plugin took, and its SQL; `parley dev` sets it',
+    '`1`: each response reports in `Server-Timing` how long the listeners, filters and handlers of each plugin took, and the SQL; `parley dev` sets it',
     '`0`',
   ],
-  NODE_ENV: ['`production` where people depend on it', 'unset'],
-  REQUEST_SECONDS: ['Seconds that one request may take to arrive, its body included', '`30`'],
-  MAX_CONNECTIONS: ['Connections that may be open at a time; more are refused', '`5000`'],
+  NODE_ENV: ['`production` on sites that people depend on', 'unset'],
+  REQUEST_SECONDS: ['Seconds within which a request must be received, including its body', '`30`'],
+  MAX_CONNECTIONS: ['Maximum number of concurrent connections; more are refused', '`5000`'],
   DRAIN_SECONDS: [
-    'Seconds between `SIGTERM` and the closing of the port, in which `/readyz` answers 503 and requests are served as ever',
-    '`2` in production, else `0`',
+    'Seconds between `SIGTERM` and the closing of the port, during which `/readyz` answers 503 and requests are served as usual',
+    '`2` in production, otherwise `0`',
   ],
 };
 
@@ -85,10 +85,10 @@ export function environmentRows(root: string): ReadonlyArray<readonly string[]> 
   const unknown = [...read].filter((name) => !(name in MEANINGS));
   const unread = Object.keys(MEANINGS).filter((name) => !read.has(name));
   if (unknown.length > 0)
-    throw new Error(`${path} reads ${unknown.join(', ')}; say what it means in config/tools/reference/environment.ts`);
+    throw new Error(`${path} reads ${unknown.join(', ')}; describe it in config/tools/reference/environment.ts`);
   if (unread.length > 0)
     throw new Error(
-      `${path} no longer reads ${unread.join(', ')}; take it out of config/tools/reference/environment.ts`,
+      `${path} no longer reads ${unread.join(', ')}; remove it from config/tools/reference/environment.ts`,
     );
   return Object.entries(MEANINGS).map(([name, [meaning, fallback]]) => [`\`${name}\``, meaning, fallback]);
 }

@@ -142,7 +142,7 @@ describe('a configuration file in the data directory', () => {
     await writeFile(file, '\n');
     expect(read()).toMatchObject({ databaseUrl: undefined, redisUrl: undefined });
     await writeFile(file, '{ "database_url": "mysql://kept" }');
-    expect(() => read()).toThrow('DATABASE_URL=… is not an address such as postgres://');
+    expect(() => read()).toThrow('DATABASE_URL=… is not a URL such as postgres://');
     await writeFile(file, 'half a fil');
     expect(() => read()).toThrow(`${file} cannot be read`);
     await rm(folder, { recursive: true });

@@ -21,9 +21,7 @@ export const documented: Check = {
   name: 'documented',
   async run(root) {
     const refs = contractRefs(root).flatMap(({ kind, id, text, place }) =>
-      kind in KINDS && text === ''
-        ? [`${place}: the ${KINDS[kind]} "${id}" has no sentence that says what it is for`]
-        : [],
+      kind in KINDS && text === '' ? [`${place}: the ${KINDS[kind]} "${id}" has no sentence that describes it`] : [],
     );
     const browser = clientSide(root);
     return [
@@ -31,7 +29,7 @@ export const documented: Check = {
       ...PLUGIN_INTERFACES.filter(([path]) => existsSync(join(root, path))).flatMap(([path, name]) =>
         missing(membersOf(root, path, name), `the member of ${name}`),
       ),
-      ...missing(templates(root), 'the template', 'begin it with {{! What it is: what it is given. }}'),
+      ...missing(templates(root), 'the template', 'begin it with {{! What it is: what it gets. }}'),
       ...(existsSync(join(root, 'plugins/web/templates/helpers.ts'))
         ? missing(helpers(root), 'the helper', 'write above it /** `name argument`: what it prints. */')
         : []),

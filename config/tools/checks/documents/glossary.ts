@@ -73,7 +73,7 @@ function replacementsIn(name: string): readonly string[] {
     .split(/[^a-z]+/);
   return words
     .filter((word) => REPLACEMENTS.has(word))
-    .map((word) => `"${name}": "${word}" is no word of the glossary; say ${REPLACEMENTS.get(word)}`);
+    .map((word) => `"${name}": "${word}" is not a term of the glossary; use ${REPLACEMENTS.get(word)}`);
 }
 
 /** Each term must be listed once, in alphabetical order, with a path that exists. */
@@ -89,10 +89,12 @@ function ofTerms(root: string): readonly string[] {
     const previous = rows[index - 1]?.term;
     const misplaced = previous !== undefined && previous.localeCompare(term, 'en', { sensitivity: 'base' }) >= 0;
     const missing = [...where.matchAll(/`([^`]+)`/g)].flatMap(([, path = '']) =>
-      existsSync(join(root, path)) ? [] : [`${at}: "${term}" names ${path}, which is not there`],
+      existsSync(join(root, path)) ? [] : [`${at}: "${term}" names ${path}, which does not exist`],
     );
     return [
-      ...(misplaced ? [`${at}: "${term}" stands after "${previous}"; keep the terms in order, each once`] : []),
+      ...(misplaced
+        ? [`${at}: "${term}" comes after "${previous}"; list the terms in alphabetical order, each once`]
+        : []),
       ...missing,
     ];
   });

@@ -22,7 +22,7 @@ export const publicInterface: Check = {
     const [released, report] = [RELEASED, REPORT].map((path) => join(root, path)) as [string, string];
     const absent = [RELEASED, REPORT].filter((path) => !existsSync(join(root, path)));
     if (absent.length > 0)
-      return absent.map((path) => `${path}: is missing; the public interface has nothing to be compared with`);
+      return absent.map((path) => `${path}: is missing; the public interface cannot be compared without it`);
     const [before, now] = [released, report].map((file) => readReport(readFileSync(file, 'utf8'))) as [
       readonly Module[],
       readonly Module[],
@@ -35,7 +35,7 @@ export const publicInterface: Check = {
         .filter(([declaration]) => !changes.includes(`\`${declaration}\``))
         .map(
           ([declaration, [{ module, what } = { module: '', what: '' }, ...more]]) =>
-            `${module}: ${what}${more.length > 0 ? `, and ${more.length} more` : ''}; name \`${declaration}\` in CHANGELOG.md under ## ${versionOf(now, PROGRAM)}, with what takes its place`,
+            `${module}: ${what}${more.length > 0 ? `, and ${more.length} more` : ''}; name \`${declaration}\` in CHANGELOG.md under ## ${versionOf(now, PROGRAM)}, with its replacement`,
         ),
       ...breaks
         .filter(
@@ -68,6 +68,6 @@ function unraised(breaks: readonly Break[], before: readonly Module[], now: read
       name === PROGRAM || name === `${PROGRAM}/testing`
         ? 'package.json'
         : `${name.replace(`${PROGRAM}/`, '')}/plugin.ts`;
-    return [`${at}: ${name} ${current} breaks what ${old} offered; its version has to be ${least} at least`];
+    return [`${at}: ${name} ${current} is incompatible with ${old}; its version must be at least ${least}`];
   });
 }
