@@ -10,7 +10,7 @@ import type { Console } from './command.ts';
 const PROGRAM_FOLDERS = PROGRAM.includes(`${sep}node_modules${sep}`) ? [] : [join(PROGRAM, 'core')];
 
 interface DevelopmentOptions {
-  /** Install with lifelike content if nothing is installed yet. */
+  /** Install with demo content if nothing is installed yet. */
   readonly demo: boolean;
   /**
    * Settings for the server process only, by dotted key: they override stored settings and cannot be changed while it

@@ -118,7 +118,10 @@ export class ConversationService {
       await drafts?.sent(viewer.id, [editKey(id)], checked.content);
       if (before.content === checked.content) return before;
       if (seen !== undefined && seen !== versionOf(before))
-        throw new HttpError(409, 'This message was changed in the meantime. Save again to replace that version with yours.');
+        throw new HttpError(
+          409,
+          'This message was changed in the meantime. Save again to replace that version with yours.',
+        );
       const message = await store.edit(id, text);
       await this.#changed(message, participants);
       return message;

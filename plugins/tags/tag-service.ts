@@ -216,7 +216,6 @@ export class TagService {
 /** Throws 400 if the name or slug is taken by another tag, or the slug is invalid. */
 function validate({ name, slug }: Pick<Tag, 'name' | 'slug'>, others: readonly Tag[]): void {
   if (others.some((other) => keyOf(other.name) === keyOf(name))) throw wrong('name', 'is taken by another tag');
-  if (isId(slug) || !SLUG.test(slug))
-    throw wrong('slug', 'may contain letters and digits separated by single hyphens');
+  if (isId(slug) || !SLUG.test(slug)) throw wrong('slug', 'may contain letters and digits separated by single hyphens');
   if (others.some((other) => other.slug === slug)) throw wrong('slug', 'is taken by another tag');
 }

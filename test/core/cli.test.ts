@@ -189,7 +189,7 @@ test('the doctor ticks what is fine and lists what is not', async () => {
   );
 });
 
-test('migrate says what is in force and what failed', async () => {
+test('migrate reports failed plugins', async () => {
   await expect(run('migrate')).rejects.toThrow('"broken" is not running: no clapper');
 });
 

@@ -242,7 +242,7 @@ describe('a transaction', () => {
     await clear();
   });
 
-  it('is what a lock belongs to: outside of one there is none', async () => {
+  it('is required for a lock', async () => {
     await expect(data.lock('notes:count')).rejects.toThrow('The lock "notes:count" is requested outside a transaction');
   });
 

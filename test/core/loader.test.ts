@@ -41,8 +41,8 @@ test('a package is loaded under the id in its name', async () => {
 
 test.each([
   ['was made for other versions', { peerDependencies: { 'parley-forum': '^99.0.0' } }, /\^99\.0\.0/],
-  ['does not say for which it was made', { peerDependencies: {} }, /does not declare which versions/],
-  ['does not say which module is the plugin', { parley: {} }, /does not declare which of its modules/],
+  ['does not declare compatible versions', { peerDependencies: {} }, /does not declare which versions/],
+  ['does not declare its plugin module', { parley: {} }, /does not declare which of its modules/],
 ])('a package that %s is refused with the reason', async (_why, manifest, reason) => {
   await install(manifest);
   await expect(loadPlugin(site, 'parley-plugin-rattle')).rejects.toThrow(reason);

@@ -127,7 +127,7 @@ const dev = defineCommand({
   positional: ['id'],
   options: Type.Object({
     id: Type.Optional(Type.String({ description: 'A folder in themes/; default: the theme in use' })),
-    demo: Type.Boolean({ default: false, description: 'Install with lifelike content if nothing is installed yet' }),
+    demo: Type.Boolean({ default: false, description: 'Install with demo content if nothing is installed yet' }),
   }),
   needs: { environment: Environment },
   async run({ environment }, { id, demo }, console) {

@@ -254,7 +254,7 @@ describe('`theme dev`', () => {
     expect(await parley('list')).toMatch(/^night-sky +in use /m);
   });
 
-  test('stores nothing: another theme cannot be chosen meanwhile, and the one that was is in use afterwards', async () => {
+  test('stores nothing: the theme cannot be changed meanwhile, and the previous one is in use afterwards', async () => {
     const refused = 'site.theme: cannot be changed while this server runs: it was started with its own value';
     expect(await failure('use', 'default')).toContain(refused);
     await expect(site.parley('setting', 'set', 'site.theme', 'default')).rejects.toThrow(refused);
