@@ -124,10 +124,10 @@ describe('signing up', () => {
     ['NoSpecialSigns1', 'special'],
     [`Long-1-${'x'.repeat(66)}`, '72 bytes'],
     [`Long-1-${'ü'.repeat(33)}`, '72 bytes'],
-    ['Password123!', 'everybody'],
-    ['P@ssw0rd!!1', 'everybody'],
-    ['!Qwertyuiop1', 'everybody'],
-    ['Sunshine-2024!', 'everybody'],
+    ['Password123!', 'too common'],
+    ['P@ssw0rd!!1', 'too common'],
+    ['!Qwertyuiop1', 'too common'],
+    ['Sunshine-2024!', 'too common'],
     ['Fine-Person1!', 'name'],
   ])('refuses the password %s', async (password, why) => {
     const answer = await register({ username: 'Fine.Person', email: 'fine-person@example.org', password });

@@ -61,7 +61,7 @@ describe('a listener that blocks the whole server', () => {
     expect(blocks.count).toBeGreaterThanOrEqual(2);
     expect(blocks.longest).toBeGreaterThanOrEqual(BLOCK - 60);
     expect((await ada.get('/admin/plugins')).text).toContain(
-      `Kept the whole server waiting ${blocks.count} times, for ${blocks.longest} ms at the longest, the last time in action ${action}.`,
+      `Blocked the whole server ${blocks.count} times, for ${blocks.longest} ms at the longest, the last time in action ${action}.`,
     );
     const logged = forum.lines.filter(
       (line) => line['plugin'] === plugin && line.message.startsWith('blocked the whole process'),

@@ -54,7 +54,7 @@ describe('a member without JavaScript', () => {
     for (let at = 0; at < 10; at++) await held(reply(nora, lobby.id, `Number ${at}`));
     const refused = await nora.submit(`/d/${lobby.number}/reply`, { content: 'One too many' });
     expect(refused.status).toBe(409);
-    expect(refused.text).toContain('10 of your posts wait for a moderator');
+    expect(refused.text).toContain('10 of your posts are waiting for a moderator');
     expect(refused.text).toContain('One too many');
     await clear();
   });

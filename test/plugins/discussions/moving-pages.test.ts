@@ -83,7 +83,7 @@ describe('the page for moving posts', () => {
       expectStatus(await forum.as.mia.submit(`/d/${from.number}/move`, form as Record<string, string>), 400).text;
     const post = { 'post_ids[]': from.replies[0].id };
     expect(await send({ to: 'new', title: 'Kept title', category_id: 'help' })).toMatch(
-      /has none: choose at least one[^]*value="Kept title"/,
+      /is empty: choose at least one[^]*value="Kept title"/,
     );
     const unknown = await send({ ...post, to: 'existing', discussion_id: '999999' });
     expect(unknown).toContain('is not a discussion you can see');

@@ -259,7 +259,7 @@ describe('merging discussions', () => {
     const refused = await merge(huge, to);
     expect([refused.status, refused.body.error]).toEqual([
       409,
-      'This discussion has more than 1000 posts; move posts to the other one in parts until 1000 are left, then merge',
+      'This discussion has more than 1000 posts; move posts to the other one in batches until 1000 are left, then merge',
     ]);
     const last = (await forum.guest.get(`/api/discussions/${huge.id}?near=1001&limit=1`)).body.posts[0];
     await move(huge, { post_ids: [last.id], discussion_id: to.id });

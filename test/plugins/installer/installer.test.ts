@@ -72,6 +72,6 @@ describe('installing from the command line', () => {
 
   test('explains with --demo what to do if the demo plugin is disabled', async () => {
     await site.app.plugins.disable('demo');
-    await expect(install('--demo')).rejects.toThrow('put "demo" into config/forum.ts and switch it on');
+    await expect(install('--demo')).rejects.toThrow('add "demo" to config/forum.ts and enable it');
   });
 });

@@ -172,7 +172,7 @@ describe('a conversation', () => {
     const form = await forum.as.bob.submit(`/messages/${id}`, { content: 'Not lost' });
     await settings().set({ 'messages.rate_limit': 100_000 });
     expect([refused.status, replied.status, form.status]).toEqual([429, 429, 429]);
-    expect(refused.body.error).toContain('begun many conversations');
+    expect(refused.body.error).toContain('started many conversations');
     expect(form.text).toContain('Not lost');
   });
 
@@ -383,7 +383,7 @@ describe('a member who leaves', () => {
     expect(participants.map((one: any) => one.username).toSorted()).toEqual(['ada', 'mia']);
     await forum.as.mia.delete(`/api/conversations/${id}`);
     const alone = await reply('ada', id, 'Anybody?');
-    expect([alone.status, alone.body.error]).toEqual([409, expect.stringContaining('Nobody else')]);
+    expect([alone.status, alone.body.error]).toEqual([409, expect.stringContaining('No one else')]);
     expect(await page('ada', `/messages/${id}`)).toContain('Everyone else has left this conversation');
     await forum.as.ada.delete(`/api/conversations/${id}`);
     expect(await data().all(sql`select 1 from conversation_message where conversation_id = ${id}`)).toEqual([]);

@@ -123,7 +123,7 @@ const ENGLISH =
   /\b(?:the|and|of|to|you|your|is|are|for|this|that|with|not|by|from|who|what|all|more|post|posts|discussions?|reply|replies|settings|save|delete|edit|show|members?|moderators?|everyone|nobody|unknown|something|account|group|cannot|never|off|like|love|wait|waiting|running|search|log in|sign up)\b/i;
 /** Names of the default categories and of time zones, which are not translated. */
 const OWN =
-  /Announcements|General|Help|News from the people who run this place\.|Talk about whatever brings you here\.|Ask, and be answered\.|Only moderators and admins see this\.|Port of Spain|Isle of Man/g;
+  /Announcements|General|Help|News from the team\.|Talk about anything\.|Ask questions and get answers\.|Only moderators and admins see this\.|Port of Spain|Isle of Man/g;
 /** Kinds of reactions have editable names; plugins, webhooks, jobs and audit actions have English names. */
 const NAMED_IN_ENGLISH = /^\/admin\/(?:plugins|webhooks|audit|jobs|reactions)/;
 
