@@ -241,13 +241,13 @@ describe('a theme that breaks while it is in use', () => {
       await (on ? plugins.enable('boats') : plugins.disable('boats'));
       expect(await front()).toMatch(/^200 .* of the harbour$/);
     }
-    expect(forum.lines.some(({ message }) => message.startsWith('the theme can no longer be used'))).toBe(true);
+    expect(forum.lines.some(({ message }) => message.startsWith('the theme on disk can no longer be used'))).toBe(true);
     expect((await ada.get('/admin')).text).toContain('cannot be used as it is');
     expect((await ada.get('/admin/settings/appearance')).text).toContain(
       'themes/harbour/tokens.json:1: is not valid JSON',
     );
     expect(await doctor()).toContainEqual(
-      expect.stringMatching(/✗ the setting site\.theme cannot be used: themes\/harbour\/tokens\.json:1/),
+      expect.stringMatching(/✗ the setting site\.theme is invalid: themes\/harbour\/tokens\.json:1/),
     );
     write('harbour', GOOD);
     await set('harbour');

@@ -53,7 +53,7 @@ describe('linking', () => {
     const refused = await forum.signOn(other, 'shared', LINK);
     expect([refused.status, refused.text.includes('already linked to another member')]).toEqual([409, true]);
     const second = await forum.signOn(client, 'a second one', LINK);
-    expect([second.status, second.text.includes('unlink that first')]).toEqual([409, true]);
+    expect([second.status, second.text.includes('unlink it first')]).toEqual([409, true]);
     expect(target(await forum.signOn(client, 'shared', LINK))).toBe(LINKED);
   });
 

@@ -84,7 +84,9 @@ describe('identity providers', () => {
   it('keep their issuer while members have linked accounts, which others could take over', async () => {
     await forum.linked('cleo');
     const moved = { id: forum.provider.id, issuer: 'https://login.example.org' };
-    expect(await problems(moved)).toEqual([expect.stringContaining('issuer stays while members have linked')]);
+    expect(await problems(moved)).toEqual([
+      expect.stringContaining('issuer cannot be changed while members have linked'),
+    ]);
     const { id } = await forum.addProvider({ slug: 'third', name: 'Third', issuer: 'https://login.example.org' });
     const { issuer } = forum.elsewhere;
     expect((await forum.save({ id, issuer, client_secret: CLIENT.secret })).status).toBe(200);
@@ -128,7 +130,7 @@ describe('identity providers', () => {
     await client.submit('/register/link', { username: 'dora', email: 'dora@elsewhere.test' });
     const page = (await forum.root.get(`${ADMIN}?id=${forum.provider.id}`)).text;
     expect(page).toContain('The links of 2 members go with it');
-    expect(page).toContain('One member could not log in any more');
+    expect(page).toContain('One member could no longer log in');
     expect((await forum.root.post(`${ADMIN}/delete`, { id: forum.provider.id }, JSON_ONLY)).status).toBe(200);
     await settled(forum.forum);
     const { entries } = (await forum.root.get('/admin/audit?action=single-sign-on.provider-removed', JSON_ONLY)).body;

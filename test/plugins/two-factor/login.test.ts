@@ -44,7 +44,9 @@ describe('logging in', () => {
     await client.csrf('/');
     const answer = await client.submit('/login/two-factor', { code: '123456' });
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/login']);
-    expect((await client.get('/login')).text).toMatch(/class="flash"><div class="notice info"[^]*?Nobody waits/);
+    expect((await client.get('/login')).text).toMatch(
+      /class="flash"><div class="notice info"[^]*?There is no login waiting/,
+    );
   });
 
   it('accepts each code once, and no older one', async () => {

@@ -225,7 +225,7 @@ describe('with a running server', () => {
   test('every command has help', async () => {
     for (const word of ['list', 'use', 'new', 'check', 'dev'])
       expect(await parley(word, '--help')).toContain(`Usage: npm run parley -- theme ${word}`);
-    expect(await parley('dev', '--help')).toMatch(/this server\s+alone shows, whatever\s+the setting says/);
+    expect(await parley('dev', '--help')).toMatch(/only this\s+server\s+shows,\s+whatever\s+the\s+setting\s+is/);
   });
 });
 

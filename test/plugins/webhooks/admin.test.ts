@@ -301,7 +301,7 @@ describe('actions of administrators', () => {
     for (let round = 0; round < 4; round++) secrets.unshift((await forum.do('rotate-secret', { id })).secret);
     const refused = await forum.root.post('/admin/webhooks/rotate-secret', { id }, JSON_ONLY);
     expect([refused.status, refused.body.code]).toEqual([409, 'conflict']);
-    expect(refused.body.error).toMatch(/when the oldest ends, at \d{4}-\d\d-\d\dT/);
+    expect(refused.body.error).toMatch(/when the oldest expires, at \d{4}-\d\d-\d\dT/);
     await forum.do('test', { id });
     expectSigned(receiver.received[0]!, secrets);
     await forum.later(24 * 3_600_000 + 1_000);
