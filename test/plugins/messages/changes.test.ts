@@ -120,7 +120,7 @@ describe('the author of a message', () => {
     forum.app.clock.advance(60_000);
     await edit('ada', id, 'Second');
     const refused = await forum.as.ada.submit(`/messages/edit/${id}`, { content: 'Third', seen });
-    expect([refused.status, refused.text.includes('was changed meanwhile')]).toEqual([409, true]);
+    expect([refused.status, refused.text.includes('was changed in the meantime')]).toEqual([409, true]);
     expect(refused.text).toMatch(/<textarea[^>]*>\s*Third<\/textarea>/);
     const conditional = await forum.as.ada.request('PUT', `/api/messages/${id}`, {
       json: { content: 'Third' },

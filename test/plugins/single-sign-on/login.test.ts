@@ -113,7 +113,7 @@ describe('the callback', () => {
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([303, 400]);
     const refused = await forum.back(client, location);
     expect(refused.status).toBe(400);
-    expect(refused.text).toContain('was used already');
+    expect(refused.text).toContain('was already used');
   });
 
   it('is accepted only in the browser that started the login', async () => {

@@ -87,7 +87,7 @@ describe('a new visitor from a provider', () => {
     await forum.save({ id: forum.provider.id, creates_accounts: false });
     const { client } = await arrive({ email: 'q@elsewhere.test', email_verified: true, preferred_username: 'quinn' });
     const page = (await client.get('/login/link')).text;
-    expect(page).toContain('Accounts of Example do not make members here');
+    expect(page).toContain('Accounts of Example cannot be used to sign up here');
     expect(page).not.toContain('action="/register/link"');
     expect((await client.post('/register/link', { username: 'quinn' }, JSON_ONLY)).status).toBe(403);
     await forum.save({ id: forum.provider.id, creates_accounts: true });

@@ -28,7 +28,7 @@ describe('a form body', () => {
       expect(() => parseForm(`${key}=1`)).toThrow(/not a field name/);
   });
   it('has a limited depth and number of fields', () => {
-    expect(() => parseForm('a[b][c][d][e][f]=1')).toThrow(/not a field name/);
+    expect(() => parseForm('a[b][c][d][e][f]=1')).toThrow(/a field name with more than/);
     expect(() => parseForm('a[501]=1')).toThrow(/500 entries/);
     expect(() => parseForm('a[]=1&'.repeat(501))).toThrow(/500 entries/);
     expect(() => parseForm(Array.from({ length: 1001 }, (_, index) => `f${index}=1`).join('&'))).toThrow(/1000 fields/);
