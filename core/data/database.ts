@@ -19,7 +19,7 @@ export { sql, type RawBuilder } from 'kysely';
  * Marks a statement on a table that may grow a thousandfold within seconds, so that it is planned on each execution. A
  * cached plan from when the table was small would scan the whole table.
  */
-export const PLANNED_ANEW = '/* planned anew */';
+export const PLANNED_EACH_TIME = '/* planned each time */';
 
 /** The type of `data.em()`: a transaction's rows as objects, written when it commits. */
 export type EntityManager = SqlEntityManager;

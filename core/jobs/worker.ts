@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cron } from 'croner';
-import { PLANNED_ANEW, sql, type Database, type RawBuilder } from '../data/database.ts';
+import { PLANNED_EACH_TIME, sql, type Database, type RawBuilder } from '../data/database.ts';
 import { messageOf } from '../errors.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Delivery, Durability } from '../hooks.ts';
@@ -148,7 +148,7 @@ interface Pace {
   /** How many waiting jobs the next poll reads. */
   window: number;
   /** Whether polling has restarted from the beginning and has not reached the end yet. */
-  anew: boolean;
+  restarted: boolean;
   /** When the earliest pause of a key ends, on the clock of `performance.now`. */
   pausedUntil: number;
   /** Moving average of the milliseconds that a job takes; infinite until one has run. */
@@ -434,7 +434,7 @@ export class Worker {
     const whole = begun >= this.#wholeAgain;
     const listeners = [...this.#listeners.values()];
     const open = listeners.filter((listener) => whole || this.#paceOf(listener).fullUntil <= begun);
-    if (whole) for (const listener of listeners) this.#beginAnew(listener);
+    if (whole) for (const listener of listeners) this.#restart(listener);
     const next = await this.#next(open, whole);
     for (const look of next) {
       const listener = this.#listeners.get(look.listener);
@@ -457,9 +457,9 @@ export class Worker {
     return Math.ceil(Math.min(LOOK_AGAIN, ...waits, ...full)) + 1;
   }
 
-  #beginAnew(listener: Listener): void {
+  #restart(listener: Listener): void {
     const pace = this.#paceOf(listener);
-    pace.anew = true;
+    pace.restarted = true;
     // Without keys, the place moves back only if an earlier job is found.
     if (isKeyed(listener)) pace.place = BEGINNING;
   }
@@ -490,7 +490,7 @@ export class Worker {
     pace.drained = complete;
     if (!complete) this.#again = this.#looks = true;
     // Rows that cannot be claimed are read once more after each poll from the beginning; allow for that time.
-    if (pace.anew && jobs.length === 0) this.#wholeAgain += (performance.now() - begun) / WHOLE_LOOKS;
+    if (pace.restarted && jobs.length === 0) this.#wholeAgain += (performance.now() - begun) / WHOLE_LOOKS;
   }
 
   /** The first job of each listener, found by index: the cost does not grow with the number of waiting jobs. */
@@ -503,7 +503,7 @@ export class Worker {
     const waiting = sql`listener = o.listener and failed_at is null and owner is null and run_at < 'infinity'`;
     const milliseconds = (at: RawBuilder<unknown>): RawBuilder<unknown> =>
       sql`extract(epoch from ${at} - now())::float8 * 1000`;
-    return this.#parts.data.all(sql<Next>`${sql.raw(PLANNED_ANEW)}
+    return this.#parts.data.all(sql<Next>`${sql.raw(PLANNED_EACH_TIME)}
       select o.listener, ${milliseconds(sql`n.run_at`)} as wait,
         case when n.run_at <= now() then least(n.run_at, ${MARGIN_AGO})::text end as at,
         case when n.run_at <= ${MARGIN_AGO} then n.id else ${BEGINNING.id} end as id,
@@ -555,7 +555,7 @@ export class Worker {
       place: BEGINNING,
       keys: new Set(),
       window: WINDOW.least,
-      anew: true,
+      restarted: true,
       pausedUntil: Infinity,
       takes: Infinity,
       fullUntil: 0,
@@ -678,7 +678,7 @@ export class Worker {
       pace.keys.delete(key);
       if (left.includes(key)) pace.keys.add(key);
     }
-    if (complete) pace.anew = false;
+    if (complete) pace.restarted = false;
     pace.window = !complete && jobs.length === 0 ? Math.min(WINDOW.most, pace.window * WINDOW.by) : WINDOW.least;
     // Rows locked by other processes are looked for later, rather than in a busy loop.
     return { jobs: jobs.toSorted(inOrder), complete: complete || (jobs.length === 0 && !goesOn) };
@@ -686,7 +686,7 @@ export class Worker {
 
   async #claimed(listener: Listener, due: RawBuilder<unknown>): Promise<readonly Claimed[]> {
     const jobs = await this.#parts.data.all(
-      sql<Claimed>`${sql.raw(PLANNED_ANEW)} with due as materialized (${due}) ${this.#taking(listener)}`,
+      sql<Claimed>`${sql.raw(PLANNED_EACH_TIME)} with due as materialized (${due}) ${this.#taking(listener)}`,
     );
     return jobs.toSorted(inOrder);
   }

@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openDatabase } from '../../core/host/databases/open.ts';
 import { listen } from '../../core/host/server.ts';
-import { PLANNED_ANEW, sql, type Database } from '../../core/data/database.ts';
+import { PLANNED_EACH_TIME, sql, type Database } from '../../core/data/database.ts';
 import { ConfigurationError, messageOf } from '../../core/errors.ts';
 import { RouteRegistry } from '../../core/http/routes.ts';
 import { makeTestPlace, onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
@@ -315,7 +315,7 @@ it.runIf(onServer)(
         const statements = sql`select 1 from pg_prepared_statements where statement like ${`${mark} select % as one`}`;
         return (await data.all(statements)).length;
       });
-    expect([await kept('/* once */'), await kept(PLANNED_ANEW)]).toEqual([1, 0]);
+    expect([await kept('/* once */'), await kept(PLANNED_EACH_TIME)]).toEqual([1, 0]);
   },
 );
 

@@ -7,7 +7,7 @@ import { ORM_OPTIONS, TYPE_PARSERS } from './type-parsers.ts';
 import { inTime, Watchdog, type Connection, type ConnectionPool } from './watchdog.ts';
 import { sendingStatement } from '../../diagnostics.ts';
 import { ConfigurationError, messageOf } from '../../errors.ts';
-import { PLANNED_ANEW, type DatabaseDriver } from '../../data/database.ts';
+import { PLANNED_EACH_TIME, type DatabaseDriver } from '../../data/database.ts';
 import type { Logger } from '../../logger.ts';
 
 /** Maximum number of statements prepared per connection; any others are sent unprepared. */
@@ -85,7 +85,7 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
   const sent = new LRUCache<string, number>({ max: PREPARED });
   const nameOf = (text: string): string | undefined => {
     const name = names.get(text);
-    if (name !== undefined || names.size === PREPARED || text.length > LONGEST || text.includes(PLANNED_ANEW))
+    if (name !== undefined || names.size === PREPARED || text.length > LONGEST || text.includes(PLANNED_EACH_TIME))
       return name;
     const times = (sent.get(text) ?? 0) + 1;
     sent.set(text, times);
