@@ -17,6 +17,14 @@ const MOST_PROBLEMS = 100;
 const DIGITS = /^-?\d+(\.\d*[1-9])?$/;
 /** Keyword for the message shown for text that does not match `pattern`, as few people can read patterns. */
 const PATTERN_PROBLEM = 'x-pattern-problem';
+/** What a text of each format must be; those that are not listed are named. */
+const FORMAT_PROBLEMS: Readonly<Record<string, string>> = {
+  date: 'must be a date such as 2026-01-31',
+  'date-time': 'must be a time such as 2026-01-31T12:00:00Z',
+  email: 'must be an email address',
+  uri: 'must be a URL such as https://example.org',
+  uuid: 'must be a UUID',
+};
 const KEYWORDS = [
   'x-secret',
   'x-restart',
@@ -104,9 +112,10 @@ function problem(error: ErrorObject, schema: unknown): FieldProblem {
   const missing = error.keyword === 'required' ? String(error.params['missingProperty']) : '';
   const allowed = error.keyword === 'enum' ? `: ${(error.params['allowedValues'] as unknown[]).join(', ')}` : '';
   const empty = missing !== '' || /fewer than 1 characters|pattern "\\S"/.test(error.message ?? '');
+  const plain = patternProblem(error, schema) ?? FORMAT_PROBLEMS[String(error.params['format'])];
   return {
     field: [path, missing].filter(Boolean).join('.') || 'body',
-    message: empty ? 'is required' : (patternProblem(error, schema) ?? `${error.message ?? 'is not valid'}${allowed}`),
+    message: empty ? 'is required' : (plain ?? `${error.message ?? 'is not valid'}${allowed}`),
   };
 }
 

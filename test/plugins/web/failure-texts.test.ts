@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { InvalidInput } from 'parley-forum';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
+import { check, Type } from '../../../core/schema.ts';
 import { readFiles } from '../../../config/tools/checks/support/files.ts';
 import { nodesOf, parseSource, placeOf } from '../../../config/tools/checks/support/source.ts';
 import { inLanguage } from '../../../plugins/web/pages/errors.ts';
@@ -13,7 +14,7 @@ const ROOT = resolve(import.meta.dirname, '../../..');
 const PLACEHOLDER = /\{([a-z]+)\}/g;
 /** Punctuation between the parts of a message, and words that the sources insert into it. */
 const SEAM =
-  /\{[a-z]+\}|[,;:] |^You may not |^You were logged out |^must contain |^must be (?=[a-z]+$)|[<>]=?|\b(?:more|fewer|but|the host|others|posts|discussions|resolved|dismissed|KiB|date|date-time|email|uri|uuid)\b/;
+  /\{[a-z]+\}|[,;:] |^You may not |^You were logged out |^must contain |^must be (?=[a-z]+$)|[<>]=?|\b(?:more|fewer|but|the host|others|posts|discussions|resolved|dismissed|KiB)\b/;
 
 const plugins = readdirSync(join(ROOT, 'plugins'))
   .map((plugin) => ({ plugin, file: join(ROOT, 'plugins', plugin, 'locales/failures/de.json') }))
@@ -93,6 +94,21 @@ describe('a schema pattern', () => {
   it('has a German error message', () => {
     const english = patterned.filter(({ words = '' }) => failures.say('de', words) === words);
     expect(english).toEqual([]);
+  });
+});
+
+describe('text that does not have its format', () => {
+  it.each([
+    ['date', 'must be a date such as 2026-01-31', 'muss ein Datum wie 2026-01-31 sein'],
+    ['date-time', 'must be a time such as 2026-01-31T12:00:00Z', 'muss eine Zeit wie 2026-01-31T12:00:00Z sein'],
+    ['email', 'must be an email address', 'muss eine E-Mail-Adresse sein'],
+    ['uri', 'must be a URL such as https://example.org', 'muss eine Adresse wie https://example.org sein'],
+    ['uuid', 'must be a UUID', 'muss eine UUID sein'],
+    ['ipv4', 'must match format "ipv4"', 'hat nicht die Form „ipv4“'],
+  ])('gets an error that says what to write instead: %s', (format, english, german) => {
+    const checked = check(Type.Object({ field: Type.String({ format }) }), { field: 'the day after' });
+    expect(checked).toEqual({ ok: false, problems: [{ field: 'field', message: english }] });
+    expect(failures.say('de', english)).toBe(german);
   });
 });
 
