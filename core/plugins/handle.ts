@@ -72,7 +72,7 @@ export function createHandle(
     if (!kinds.includes(ref?.kind ?? ''))
       throw new PluginError(
         id,
-        `${does} ${ref === undefined ? 'something undefined' : `"${ref.id ?? String(ref)}"`}, which is no ${kinds.join(' or ')}; import it by its name from the contract that exports it`,
+        `${does} ${ref === undefined ? 'something undefined' : `"${ref.id ?? String(ref)}"`}, which is not ${/^[aeiou]/.test(kinds[0]!) ? 'an' : 'a'} ${kinds.join(' or ')}; import it by its name from the contract that exports it`,
       );
   };
   const listen = (

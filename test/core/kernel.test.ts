@@ -226,11 +226,11 @@ describe('a plugin that cannot start', () => {
     const can = 'does not declare who may call GET /books; its `can` must be a permission, or "member" or "public"';
     expect(Object.fromEntries(problems)).toEqual({
       plain: undefined,
-      'misspelt-hook': `listens to something undefined, which is no action or filter or query; ${where}`,
-      'hook-by-name': `listens to "book.lent", which is no action or filter or query; ${where}`,
+      'misspelt-hook': `listens to something undefined, which is not an action or filter or query; ${where}`,
+      'hook-by-name': `listens to "book.lent", which is not an action or filter or query; ${where}`,
       'no-listener': 'listens to "book.lent" without a function to run',
-      'misspelt-list': `adds to something undefined, which is no extension point; ${where}`,
-      'misspelt-surface': `adds a route to something undefined, which is no surface; ${where}`,
+      'misspelt-list': `adds to something undefined, which is not an extension point; ${where}`,
+      'misspelt-surface': `adds a route to something undefined, which is not a surface; ${where}`,
       'open-door': can,
       publik: can,
     });
