@@ -61,7 +61,7 @@ import { preferencesKey, readPreferences } from '../appearance/preferences.ts';
 import { etagOf, VARY, type PageCache } from '../page-cache/page-cache.ts';
 
 /**
- * Seconds for which a page with a missing slot is cached: without it, the load of rendering every request anew would
+ * Seconds for which a page with a missing slot is cached: without it, the load of rendering each request again would
  * make every slot late.
  */
 const INCOMPLETE_TTL = 1;
