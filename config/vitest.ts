@@ -34,7 +34,7 @@ const ON_BOTH = [
   'test/plugins/accounts/{sessions,failure-throttle}.test.ts',
   'test/plugins/installer/process.test.ts',
   'test/plugins/{cache,limits,presence}/**/*.test.ts',
-  'test/plugins/{live/stream,typing/typing}.test.ts',
+  'test/plugins/typing/typing.test.ts',
   'test/plugins/**/{idempotency,index-maintenance,keeping,locks,recounting,room,search}.test.ts',
 ];
 /** With PARLEY_FULL=1, tests are longer and none are left out. */
@@ -65,9 +65,9 @@ const shared = {
 export default defineConfig({
   test: {
     globalSetup: ['config/tools/announce-suites.ts', 'config/tools/test-run.ts'],
-    // One more than the number of processors: tests wait for leases, timers and browsers, which would leave a processor
-    // idle a fifth of the time. Even more workers would only wait for each other.
-    maxWorkers: availableParallelism() + 1,
+    // Two more than the number of processors: tests wait for leases, timers, other processes and browsers, which would
+    // leave a processor idle.
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     projects: [
       {

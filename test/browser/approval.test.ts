@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { Settings } from 'parley-forum';
+import { FULL } from '../kit/full.ts';
 import { listen } from './checks.ts';
 import { useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -7,7 +8,7 @@ import { judge } from './look.ts';
 const forum = useForum();
 const NOTICE = 'Your post will appear once a moderator has approved it.';
 
-test('a reply held for approval is announced to its author, and its draft is removed', async () => {
+test.runIf(FULL)('a reply held for approval is announced to its author, and its draft is removed', async () => {
   await forum.app.app.service(Settings).set({ 'approval.words': ['casino'] });
   const page = await forum.open('ada');
   const messages = listen(page);

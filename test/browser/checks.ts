@@ -2,7 +2,6 @@ import type { Page } from 'playwright-core';
 
 /**
  * Errors, failed requests and policy violations that a page reports while it is open; the list grows as they happen.
- * refused.
  */
 export function listen(page: Page): string[] {
   const heard: string[] = [];

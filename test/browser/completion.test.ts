@@ -132,7 +132,7 @@ describe('completion', () => {
     await page.context().close();
   });
 
-  test('is inactive in addresses, times and code, and during input method composition', async () => {
+  test.runIf(FULL)('is inactive in addresses, times and code, and during input method composition', async () => {
     const { page, asked } = await write();
     for (const text of ['mail ada@bo', '12:30', '```\n@ad', 'see a#b']) {
       await area(page).fill('');

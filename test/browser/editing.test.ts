@@ -60,7 +60,7 @@ describe('a post', () => {
     await page.context().close();
   });
 
-  test('is closed by Escape with its draft preserved, and cancelling deletes the draft', async () => {
+  test.runIf(FULL)('is closed by Escape with its draft preserved, and cancelling deletes the draft', async () => {
     const number = await written('ada', 'To be left alone.');
     const page = await forum.open('ada');
     await page.goto(`/d/5/${number}`);
@@ -171,7 +171,7 @@ describe('a post', () => {
     await page.context().close();
   });
 
-  test('is edited on its own page on a phone, and without JavaScript', async () => {
+  test.runIf(FULL)('is edited on its own page on a phone, and without JavaScript', async () => {
     const number = await written('ada', 'For small windows.');
     const phone = await forum.open('ada', { viewport: { width: 320, height: 700 } });
     await phone.goto(`/d/5/${number}`);

@@ -1,5 +1,6 @@
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { FULL } from '../kit/full.ts';
 import { defined, pass } from './checks.ts';
 import { useForum } from './forum.ts';
 
@@ -86,7 +87,7 @@ describe('a press before the module of its element has loaded', () => {
     await page.context().close();
   });
 
-  test('is ignored if something else is pressed meanwhile', async () => {
+  test.runIf(FULL)('is ignored if something else is pressed meanwhile', async () => {
     const { page, visits, come } = await openBefore('x-reactions');
     await react(page).click();
     await page.locator('#post-1 .prose').click();

@@ -63,7 +63,7 @@ describe('the installer in a browser', () => {
     await context.close();
   });
 
-  test('leads from the setup link to a working forum without JavaScript', async () => {
+  test.runIf(FULL)('leads from the setup link to a working forum without JavaScript', async () => {
     const content = Promise.withResolvers<void>();
     await using site = await openSite({
       variables: { BASE_URL: 'http://localhost' },

@@ -88,7 +88,7 @@ test('tapping a name opens the profile, without a card', async () => {
   await page.context().close();
 });
 
-test('the list of members fits 320 pixels, and works without JavaScript', async () => {
+test.runIf(FULL)('the list of members fits 320 pixels, and works without JavaScript', async () => {
   for (const colorScheme of ['light', 'dark'] as const) {
     const page = await forum.open('ada', { viewport: { width: 320, height: 700 }, colorScheme });
     const messages = listen(page);

@@ -73,7 +73,7 @@ describe('reactions below a post', () => {
     await page.context().close();
   });
 
-  test('show who reacted, from the members’ menu and for guests', async () => {
+  test.runIf(FULL)('show who reacted, from the members’ menu and for guests', async () => {
     const bob = await forum.open('bob');
     await bob.goto('/d/1');
     await bob.evaluate('customElements.whenDefined("x-reactions").then(() => true)');

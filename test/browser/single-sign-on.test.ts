@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { inFull } from '../kit/full.ts';
+import { FULL } from '../kit/full.ts';
 import { CLIENT, startIdentityProvider, type IdentityProvider } from '../plugins/single-sign-on/identity-provider.ts';
 import { defined, listen, movesSideways } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
@@ -52,7 +52,7 @@ async function expectFit(page: Page): Promise<void> {
   expect([page.url(), await judge(page), await movesSideways(page)]).toEqual([page.url(), [], false]);
 }
 
-test.each([320, ...inFull(1280)])(
+test.runIf(FULL).each([320, 1280])(
   'a member signs up through a provider and views linked accounts, at %i pixels',
   async (width) => {
     const person = `tess-${width}`;

@@ -157,30 +157,34 @@ test.runIf(FULL)(
   180_000,
 );
 
-test('a profile picture, and a suspension as seen by the member and the moderator', async () => {
-  const zoe = await forum.open('guest');
-  const heard = listen(zoe);
-  const found: string[] = [];
-  await logIn(zoe, 'zoe');
-  await zoe.goto('/settings/profile');
-  const buffer = await sharp({ create: { width: 90, height: 50, channels: 3, background: '#2a7' } })
-    .png()
-    .toBuffer();
-  await zoe.getByLabel('New picture').setInputFiles({ name: 'boat.png', mimeType: 'image/png', buffer });
-  await press(zoe, 'Save picture');
-  await zoe.getByText('This picture is shown').waitFor();
-  found.push(...(await lookAt(zoe, 'profile with a picture')));
+test.runIf(FULL)(
+  'a profile picture, and a suspension as seen by the member and the moderator',
+  async () => {
+    const zoe = await forum.open('guest');
+    const heard = listen(zoe);
+    const found: string[] = [];
+    await logIn(zoe, 'zoe');
+    await zoe.goto('/settings/profile');
+    const buffer = await sharp({ create: { width: 90, height: 50, channels: 3, background: '#2a7' } })
+      .png()
+      .toBuffer();
+    await zoe.getByLabel('New picture').setInputFiles({ name: 'boat.png', mimeType: 'image/png', buffer });
+    await press(zoe, 'Save picture');
+    await zoe.getByText('This picture is shown').waitFor();
+    found.push(...(await lookAt(zoe, 'profile with a picture')));
 
-  const mia = await forum.open('mia');
-  await mia.goto('/mod/members/zoe');
-  await mia.getByLabel('Reason').fill('An-unbroken-word-that-is-longer-than-a-narrow-screen-and-goes-on');
-  await press(mia, 'Suspend');
-  await mia.getByText('The member was suspended.').waitFor();
-  found.push(...(await lookAt(mia, 'suspended, as moderators see it')));
-  for (const path of ['/', '/settings/standing']) {
-    await zoe.goto(path);
-    found.push(...(await lookAt(zoe, `${path} of a suspended member`)));
-  }
-  expect([...found, ...complaints(heard)]).toEqual([]);
-  await Promise.all([zoe, mia].map((page) => page.context().close()));
-}, 180_000);
+    const mia = await forum.open('mia');
+    await mia.goto('/mod/members/zoe');
+    await mia.getByLabel('Reason').fill('An-unbroken-word-that-is-longer-than-a-narrow-screen-and-goes-on');
+    await press(mia, 'Suspend');
+    await mia.getByText('The member was suspended.').waitFor();
+    found.push(...(await lookAt(mia, 'suspended, as moderators see it')));
+    for (const path of ['/', '/settings/standing']) {
+      await zoe.goto(path);
+      found.push(...(await lookAt(zoe, `${path} of a suspended member`)));
+    }
+    expect([...found, ...complaints(heard)]).toEqual([]);
+    await Promise.all([zoe, mia].map((page) => page.context().close()));
+  },
+  180_000,
+);

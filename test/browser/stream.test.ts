@@ -378,7 +378,7 @@ describe('the position bar', () => {
   });
 });
 
-test('with pages preferred nothing loads automatically, and links and the slider open pages', async () => {
+test.runIf(FULL)('with pages preferred nothing loads automatically, and links and the slider open pages', async () => {
   const page = await forum.open('ada');
   await page.goto('/settings/appearance');
   await page.getByRole('radio', { name: 'Use pages' }).check();

@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { TOTP } from 'otpauth';
 import { expect, test } from 'vitest';
-import { inFull } from '../kit/full.ts';
+import { FULL } from '../kit/full.ts';
 import { defined, movesSideways } from './checks.ts';
 import { logIn, PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -19,7 +19,7 @@ async function switchOn(page: Page): Promise<void> {
   await codes(page).first().waitFor();
 }
 
-test.each([320, ...inFull(1280)])(
+test.runIf(FULL).each([320, 1280])(
   'backup codes can be copied, printed on their own and saved, at %i pixels',
   async (width) => {
     const page = await forum.open(width === 320 ? 'bob' : 'mia', { viewport: { width, height: 800 } });
@@ -46,7 +46,7 @@ test.each([320, ...inFull(1280)])(
   },
 );
 
-test('a session that ended while writing can also be renewed in the dialog with a code', async () => {
+test.runIf(FULL)('a session that ended while writing can also be renewed in the dialog with a code', async () => {
   const page = await forum.open('guest');
   await logIn(page, 'zoe');
   await switchOn(page);
