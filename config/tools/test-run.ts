@@ -17,7 +17,7 @@ const ROOM = 4 * 1024 ** 3;
  */
 export default async function testRun(): Promise<() => Promise<void>> {
   process.env['NODE_COMPILE_CACHE'] ??= COMPILED;
-  const ends = [await useMemory(), process.env['TEST_DATABASE_URL'] ? beginRun() : undefined];
+  const ends = [await useMemory(), process.env['TEST_DATABASE_URL'] ? await beginRun() : undefined];
   return async () => {
     for (const end of ends) await end?.();
   };

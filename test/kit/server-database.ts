@@ -11,9 +11,12 @@ export interface ServerDatabase {
   drop(): Promise<void>;
 }
 
-/** The environment variable that passes the id of the test run to its workers. */
+/** The environment variables that pass the id of the test run, and its tablespace if there is one, to its workers. */
 const RUN = 'PARLEY_TEST_RUN';
+const TABLESPACE = 'PARLEY_TEST_TABLESPACE';
 const PREFIX = 'parley_test_';
+/** The in-memory file system of the server's machine, if that is Linux, and the bytes that must be free there. */
+const [MEMORY, ROOM] = ['/dev/shm', 4 * 1024 ** 3];
 /**
  * Number of databases of finished tests that a worker drops at once. ext4 does not reuse an inode within seconds of its
  * deletion, and scans all such inodes for each new file, so copying a database takes five times as long while others
@@ -27,7 +30,7 @@ export async function createServerDatabase(template?: Template): Promise<ServerD
   const name = `${prefixOf(process.env[RUN] ?? '')}${randomBytes(6).toString('hex')}`;
   const from = template ? await made(template) : 'template1';
   await onServer(async (server) => {
-    await server.query(`create database ${name} template ${from}`);
+    await create(server, name, from);
     // Durability does not matter for tests, so no commit has to wait for the disk.
     await server.query(`alter database ${name} set synchronous_commit = off`);
   });
@@ -35,6 +38,11 @@ export async function createServerDatabase(template?: Template): Promise<ServerD
   if (template)
     await onServer((database) => database.query('update installation set id = gen_random_uuid()'), urlOf(name));
   return { url: urlOf(name), drop: () => end(name) };
+}
+
+async function create(server: pg.Client, name: string, from: string): Promise<void> {
+  const tablespace = process.env[TABLESPACE];
+  await server.query(`create database ${name} template ${from}${tablespace ? ` tablespace ${tablespace}` : ''}`);
 }
 
 async function end(name: string): Promise<void> {
@@ -57,8 +65,12 @@ async function dropAll(server: pg.Client, names: readonly string[]): Promise<voi
 const prefixOf = (run: string): string => `${PREFIX}${run}_`;
 
 /** Begins a test run; the returned function ends it and drops its remaining databases. */
-export function beginRun(): () => Promise<void> {
+export async function beginRun(): Promise<() => Promise<void>> {
   const run = (process.env[RUN] = randomBytes(4).toString('hex'));
+  const tablespace = `${PREFIX}${run}`;
+  await onServer(async (server) => {
+    if (await createTablespace(server, tablespace)) process.env[TABLESPACE] = tablespace;
+  });
   return () =>
     onServer(async (server) => {
       const { rows } = await server.query<{ name: string }>(
@@ -69,7 +81,30 @@ export function beginRun(): () => Promise<void> {
         server,
         rows.map(({ name }) => name),
       );
+      if (process.env[TABLESPACE]) {
+        await server.query(`drop tablespace ${tablespace}`);
+        await server.query(`copy (select) to program 'rmdir ${MEMORY}/${tablespace}'`);
+      }
     });
+}
+
+/**
+ * Creates a tablespace in the memory of the server's machine, where copying the seven hundred files of a database takes
+ * a fifth of the time. False if the server's machine has no room there or its user may not.
+ */
+async function createTablespace(server: pg.Client, name: string): Promise<boolean> {
+  const folder = `${MEMORY}/${name}`;
+  try {
+    // Run by the server, whose user must own the folder.
+    await server.query(
+      `copy (select) to program 'test "$(df --output=avail -B1 ${MEMORY} | tail -n 1)" -gt ${ROOM} && mkdir -m 700 ${folder}'`,
+    );
+    await server.query(`create tablespace ${name} location '${folder}'`);
+    return true;
+  } catch (error) {
+    if (error instanceof pg.DatabaseError) return false;
+    throw error;
+  }
 }
 
 /** The template database, created by the first worker that needs it. */
@@ -86,7 +121,7 @@ async function made(template: Template): Promise<string> {
 /** Created under a temporary name until it is complete. */
 async function make(server: pg.Client, name: string, { fill }: Template): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-test-new-'));
-  await server.query(`create database ${name}_new`);
+  await create(server, `${name}_new`, 'template1');
   const database = await openDatabase({ url: urlOf(`${name}_new`), folder, log: testLog });
   try {
     await fill(database);
