@@ -71,7 +71,7 @@ export const clockMoved: Scenario = {
     for (const received of receiver.received.slice(-3)) verify(body.secret, received);
     const tried =
       `forward, back, back again and forward, ${ground.long ? 5 : 1} times, while ${WRITERS} members wrote; ` +
-      `${journal.answered.size} posts answered, each sent to a webhook, ${repeated} of them twice; the session held, no limit held longer`;
+      `${journal.answered.size} posts answered, each sent to a webhook, ${repeated} of them twice; the session stayed valid, no limit lasted longer`;
     return { tried, lost: [...found.lost, ...(await journal.lost())] };
   },
 };

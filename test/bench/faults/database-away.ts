@@ -71,8 +71,8 @@ const gone = (manner: Manner): Scenario => ({
     await keptPages(forum, away.server, found);
     const refusals = [...journal.refused].map(([what, times]) => `${times} × ${what}`).join(', ');
     const tried =
-      `${rounds} times ${away.how} while ${WRITERS} members wrote; ${refusals} and sent again, guests answered within ${latest.toFixed(1)} s, kept pages served; ` +
-      `writing again after ${slowest.toFixed(1)} s, ${journal.answered.size} posts answered, each sent to a webhook`;
+      `${rounds} times ${away.how} while ${WRITERS} members wrote; ${refusals} and retried, guests answered within ${latest.toFixed(1)} s, cached pages served; ` +
+      `writing possible again after ${slowest.toFixed(1)} s, ${journal.answered.size} posts answered, each sent to a webhook`;
     return { tried, lost: [...found.lost, ...(await journal.lost())] };
   },
 });
@@ -84,7 +84,7 @@ export const databaseAway = gone({
   limit: 6,
   open: shutDownOrCutOff,
 });
-/** PostgreSQL answers nothing any more and closes nothing, as a machine that has vanished, and is heard again. */
+/** PostgreSQL stops answering without closing connections, like a machine that has vanished, and is reachable again. */
 export const databaseSilent = gone({ id: 'database-silent', name: 'PostgreSQL silent', limit: 12, open: silenced });
 
 /** Resolves to the seconds that the latest answer took. */
@@ -152,7 +152,7 @@ async function shutDownOrCutOff(ground: Ground): Promise<Breakable> {
 }
 
 function silenced(ground: Ground): Promise<Breakable> {
-  return along(ground, 'silent without closing a connection, and heard again,', (line) => line.freeze());
+  return along(ground, 'unreachable without closing a connection, then reachable again,', (line) => line.freeze());
 }
 
 /** A way to the given server, which `stop` makes useless. */

@@ -55,8 +55,8 @@ export const diskFull: Scenario = {
     await forum.start();
     lost.push(...(await journal.lost()));
     const tried =
-      `${rounds} times full to the last byte while ${WRITERS} members wrote; ` +
-      `${journal.refused.get('507') ?? 0} requests answered 507 and sent again, ` +
+      `${rounds} times filled completely while ${WRITERS} members wrote; ` +
+      `${journal.refused.get('507') ?? 0} requests answered 507 and retried, ` +
       `${journal.answered.size} posts answered, pages read meanwhile, then a kill and a start`;
     return { tried, lost: [...new Set([...found.lost, ...lost])] };
   },

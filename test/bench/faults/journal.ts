@@ -43,7 +43,7 @@ export class Journal {
   }
 
   /**
-   * Writes until `signal` aborts, then brings what is under way to its end. `urls`: the processes written to in turn.
+   * Writes until `signal` aborts, then finishes what is pending. `urls`: the processes written to in turn.
    */
   async write(writers: number, signal: AbortSignal, urls = (): readonly string[] => [this.#forum.url]): Promise<void> {
     await Promise.all(

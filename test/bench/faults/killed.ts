@@ -28,8 +28,8 @@ export const killed: Scenario = {
     over.abort();
     await writing;
     const tried =
-      `${rounds} kills while ${WRITERS} members wrote and repeated under their Idempotency-Key; ` +
-      `${journal.answered.size} posts answered, ${journal.refused.get('no answer') ?? 0} requests cut off and sent again`;
+      `${rounds} kills while ${WRITERS} members wrote and retried with the same Idempotency-Key; ` +
+      `${journal.answered.size} posts answered, ${journal.refused.get('no answer') ?? 0} requests cut off and retried`;
     return { tried, lost: await journal.lost() };
   },
 };

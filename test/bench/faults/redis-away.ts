@@ -55,7 +55,7 @@ const gone = ({ how, open, ...manner }: Manner): Scenario => ({
     found.equal([...journal.refused], [], 'what writers with a token were refused');
     const tried =
       `${rounds} times ${how} while ${WRITERS} members wrote by token (${journal.answered.size} posts, none refused); ` +
-      'guests and a member with a session read on, login, logout and writing by session 503 with Retry-After, a stream went on; ' +
+      'guests and a member with a session kept reading; login, logout and writing by session: 503 with Retry-After; a stream continued; ' +
       `all as before ${slowest.toFixed(1)} s after Redis was back, with the same session`;
     return { tried, lost: [...found.lost, ...(await journal.lost())] };
   },
@@ -68,11 +68,11 @@ export const redisAway = gone({
   how: 'killed and started',
   open: startRedis,
 });
-/** Redis answers nothing any more and closes nothing, as a machine that has vanished, and is heard again. */
+/** Redis stops answering without closing connections, like a machine that has vanished, and is reachable again. */
 export const redisSilent = gone({
   id: 'redis-silent',
   name: 'Redis silent',
-  how: 'silent without closing a connection, and heard again,',
+  how: 'unreachable without closing a connection, then reachable again,',
   open: silenced,
 });
 

@@ -37,7 +37,7 @@ export const stopping: Scenario = {
       forum.server.signal('SIGTERM');
       found.check((await within(5, () => refused(forum.url))) !== undefined, 'new requests were still taken');
       for (const finish of underWay)
-        finished += found.equal(await finish().catch(String), 201, 'a request under way was answered') ? 1 : 0;
+        finished += found.equal(await finish().catch(String), 201, 'an active request was answered') ? 1 : 0;
       found.equal(await forum.server.ended, { code: 0, signal: null }, 'how the process ended');
       slowest = Math.max(slowest, (performance.now() - began) / 1_000);
       over.abort();
@@ -46,8 +46,8 @@ export const stopping: Scenario = {
     }
     found.check(slowest < LIMIT, `a process took ${slowest.toFixed(1)} s to end`);
     const tried =
-      `${rounds} times, ${WRITERS} members writing; ${finished} of ${rounds * UNDER_WAY} requests under way answered, ` +
-      `end after ${slowest.toFixed(1)} s at most, exit 0`;
+      `${rounds} times, ${WRITERS} members writing; ${finished} of ${rounds * UNDER_WAY} active requests answered, ` +
+      `exit after ${slowest.toFixed(1)} s at most, exit 0`;
     return { tried, lost: [...found.lost, ...(await journal.lost())] };
   },
 };

@@ -14,7 +14,7 @@ const REQUESTS = 400;
 const ROOM = 20;
 /** Seconds within which every process has followed a change, and the work of a dead one is taken over. */
 const [FOLLOWED, TAKEN_OVER] = [2, 60];
-/** Webhooks whose deliveries are under way when a process is killed. */
+/** Webhooks whose deliveries are pending when a process is killed. */
 const WEBHOOKS = 8;
 
 /** Two processes on one database and one Redis count together, agree, and one goes on when the other is killed. */
@@ -35,7 +35,7 @@ export const twoProcesses: Scenario = {
     await hold(forum, first.url, receiver.url);
     const journal = new Journal(forum, ground);
     const over = new AbortController();
-    // What a webhook is told hangs, so that it is under way when its process is killed.
+    // Requests to the webhooks hang, so that they are pending when their process is killed.
     receiver.reply = {};
     const writing = journal.write(4, over.signal, () => urls);
     found.check(
@@ -62,9 +62,9 @@ export const twoProcesses: Scenario = {
     found.check(took !== undefined, `${undelivered()} of ${expected.length} deliveries were not taken over`);
     const later = ground.long && took !== undefined ? ` ${took.toFixed(0)} s later` : '';
     const tried =
-      `${REQUESTS} calls at both against a limit of ${LIMIT}: ${through} let through; ` +
-      `presence, typing and a plugin's switch the same in both within ${FOLLOWED} s; one killed with deliveries under way: ` +
-      `the other answered on, ${expected.length} deliveries of ${journal.answered.size} posts complete${later}`;
+      `${REQUESTS} calls at both against a limit of ${LIMIT}: ${through} accepted; ` +
+      `presence, typing and the state of a plugin were the same in both within ${FOLLOWED} s; one killed with pending deliveries: ` +
+      `the other kept answering, ${expected.length} deliveries of ${journal.answered.size} posts complete${later}`;
     return { tried, lost: [...found.lost, ...(await journal.lost())] };
   },
 };
@@ -82,7 +82,7 @@ async function countTogether(forum: Forum, urls: readonly string[], found: Findi
     Array.from({ length: REQUESTS }, (_, at) => forum.guest(urls[at % 2]).get('/api/version')),
   );
   const through = answers.filter(({ status }) => status === 200).length;
-  found.equal(through, left, `calls let through of ${REQUESTS}`);
+  found.equal(through, left, `accepted calls of ${REQUESTS}`);
   await admin.post('/admin/settings/save', { 'api.rate_limit_ip': 1_000_000 }, JSON_ONLY);
   return LIMIT - left + through;
 }
