@@ -56,7 +56,7 @@ const gone = ({ how, open, ...manner }: Manner): Scenario => ({
     const tried =
       `${rounds} times ${how} while ${WRITERS} members wrote by token (${journal.answered.size} posts, none refused); ` +
       'guests and a member with a session kept reading; login, logout and writing by session: 503 with Retry-After; a stream continued; ' +
-      `all as before ${slowest.toFixed(1)} s after Redis was back, with the same session`;
+      `normal operation ${slowest.toFixed(1)} s after Redis was back, with the same session`;
     return { tried, lost: [...found.lost, ...(await journal.lost())] };
   },
 });
