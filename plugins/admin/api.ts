@@ -8,7 +8,7 @@ import {
 } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Account } from 'parley-forum/plugins/accounts';
-import { defineSlot, type PageHead, type View } from 'parley-forum/plugins/web';
+import { defineSlot, html, type PageHead, type SafeHtml, type View } from 'parley-forum/plugins/web';
 
 /** May open the admin panel and see the state of the forum. */
 export const administer = definePermission('admin.open', { label: 'open the admin panel', default: 'admin' });
@@ -112,3 +112,172 @@ export const adminMember = defineSlot<Pick<Account, 'id' | 'username'>>(
   'admin.member',
   'Among the buttons of each member in the administrators’ list of members.',
 );
+
+/** The size of a chart in user units; it is stretched to the space it has, so it contains no text. */
+const [CHART_WIDTH, CHART_HEIGHT] = [720, 120];
+/** The part of a step that a bar fills. */
+const BAR_WIDTH = 0.8;
+
+/** The values of one kind in a chart. */
+export interface ChartSeries {
+  /** Text shown in the key, in the table and beside each value. */
+  readonly label: string;
+  /** Determines the colour and, for lines, the dash pattern. */
+  readonly kind: 'first' | 'second' | 'third' | 'fourth' | 'good' | 'bad';
+  /** One value for each step; null leaves a gap. */
+  readonly values: readonly (number | null)[];
+}
+/** What a chart shows. All texts are in the reader’s language. */
+export interface ChartData {
+  /**
+   * `bars`: one bar for each step, the series stacked. `lines` and `area`: from step to step, interrupted by gaps.
+   * `sparkline`: a line without marks, for a place beside a number.
+   */
+  readonly kind: 'bars' | 'lines' | 'area' | 'sparkline';
+  /** A sentence that says what the chart shows, for those who do not see it. */
+  readonly label: string;
+  /** The names of the steps, such as days. */
+  readonly steps: readonly string[];
+  readonly series: readonly ChartSeries[];
+  /** The value at the upper edge. Default: the greatest one, rounded up. */
+  readonly highest?: number;
+  /** A value as text. Default: its digits. */
+  format?(value: number): string;
+}
+
+const roundedUnit = (value: number): number => Math.round(value * 10) / 10;
+const valueAt = ({ values }: ChartSeries, step: number): number => values[step] ?? 0;
+
+/** Rounded up to an even number with one digit that counts, so that half of it is a whole number too. */
+function roundedUp(value: number): number {
+  const unit = 10 ** Math.floor(Math.log10(Math.max(2, value)));
+  return [1, 2, 4, 6, 8, 10].map((times) => times * unit).find((edge) => edge >= Math.max(2, value)) ?? value;
+}
+
+function highestOf({ kind, highest, series, steps }: ChartData): number {
+  if (highest !== undefined) return highest;
+  const sums = steps.map((_, step) => series.map((one) => valueAt(one, step)).reduce((sum, value) => sum + value, 0));
+  return roundedUp(Math.max(0, ...(kind === 'bars' ? sums : series.flatMap(({ values }) => values.map(Number)))));
+}
+
+/** `12 May: replies 3`. */
+const spoken = ({ steps, format = String }: ChartData, step: number, series: readonly ChartSeries[]): string =>
+  `${steps[step] ?? ''}: ${series.map(({ label, values }) => `${label} ${format(values[step] ?? 0)}`).join(', ')}`;
+
+function stackedBars(data: ChartData): readonly SafeHtml[] {
+  const [width, scale] = [CHART_WIDTH / Math.max(1, data.steps.length), CHART_HEIGHT / highestOf(data)];
+  return data.series.flatMap((one, at) =>
+    one.values.flatMap((value, step) => {
+      if (!value) return [];
+      const below = data.series.slice(0, at).reduce((sum, other) => sum + valueAt(other, step), 0);
+      const top = CHART_HEIGHT - (below + value) * scale;
+      return [
+        html`<rect class="chart-${one.kind}" x="${roundedUnit((step + (1 - BAR_WIDTH) / 2) * width)}" y="${roundedUnit(top)}" width="${roundedUnit(width * BAR_WIDTH)}" height="${roundedUnit(value * scale)}"><title>${spoken(data, step, [one])}</title></rect>`,
+      ];
+    }),
+  );
+}
+
+interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+/** The stretches of a line between its gaps. */
+function stretches({ values }: ChartSeries, count: number, highest: number): readonly (readonly Point[])[] {
+  const found: Point[][] = [];
+  for (const [step, value] of values.entries()) {
+    if (value === null) continue;
+    const point = {
+      x: roundedUnit(((step + 0.5) * CHART_WIDTH) / Math.max(1, count)),
+      y: roundedUnit(CHART_HEIGHT - 2 - (value / highest) * (CHART_HEIGHT - 4)),
+    };
+    const last = found.at(-1);
+    if (last === undefined || values[step - 1] === null) found.push([point]);
+    else last.push(point);
+  }
+  return found;
+}
+
+function linesOf(data: ChartData): readonly SafeHtml[] {
+  const highest = highestOf(data);
+  const drawn = data.series.flatMap((one) => {
+    const parts = stretches(one, data.steps.length, highest);
+    // A path with only a move command draws nothing, so each line starts with a short segment.
+    const line = parts
+      .map((points) => points.map(({ x, y }, at) => (at === 0 ? `M${x} ${y}h1` : `L${x} ${y}`)).join(''))
+      .join('');
+    const ground = parts
+      .map((points) => {
+        const path = points.map(({ x, y }) => `L${x} ${y}`).join('');
+        return `M${points[0]?.x} ${CHART_HEIGHT}${path}V${CHART_HEIGHT}Z`;
+      })
+      .join('');
+    return [
+      data.kind === 'area' && html`<path class="chart-area chart-${one.kind}" d="${ground}"/>`,
+      html`<path class="chart-line chart-${one.kind}" d="${line}"/>`,
+    ].filter((path) => path !== false);
+  });
+  if (data.kind === 'sparkline') return drawn;
+  const width = CHART_WIDTH / Math.max(1, data.steps.length);
+  const marks = data.steps.flatMap((_, step) => {
+    const known = data.series.filter(({ values }) => (values[step] ?? null) !== null);
+    if (known.length === 0) return [];
+    return [
+      html`<rect class="chart-mark" x="${roundedUnit(step * width)}" y="0" width="${roundedUnit(width)}" height="${CHART_HEIGHT}"><title>${spoken(data, step, known)}</title></rect>`,
+    ];
+  });
+  return [...drawn, ...marks];
+}
+
+/**
+ * A chart as a picture: safe SVG in the colours of the theme. It is mirrored where texts run from right to left. A
+ * sparkline stands for itself; the others belong into a figure, `chartFigure`.
+ */
+export function chart(data: ChartData): SafeHtml {
+  const marks = data.kind === 'bars' ? stackedBars(data) : linesOf(data);
+  const ground =
+    data.kind !== 'sparkline' && html`<path class="chart-ground" d="M0 ${CHART_HEIGHT - 0.5}H${CHART_WIDTH}"/>`;
+  return html`<svg class="chart${data.kind === 'sparkline' ? ' chart-spark' : ''}" viewBox="0 0 ${CHART_WIDTH} ${CHART_HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${data.label}">${ground}${marks}</svg>`;
+}
+
+/** A chart with everything around it. */
+export interface ChartFigure extends ChartData {
+  /** A text or its key. */
+  readonly title: string;
+  /** A text or its key: what a step is, at the head of the table. */
+  readonly step: string;
+  /** `false`: without a table of its own, because one on the page has the values of all charts. */
+  readonly table?: false;
+  /** The path of a file with these values. */
+  readonly csv?: string;
+}
+
+/**
+ * The model of the template `@admin/chart`: the picture with its scale, its key if there is more than one series, and
+ * its values as a table that can be opened.
+ */
+export function chartFigure(figure: ChartFigure): object {
+  const { title, step, steps, series, csv, format = String } = figure;
+  const highest = highestOf(figure);
+  const columns = [step, ...series.map(({ label }) => label)];
+  const textOf = (value: number | null): string => (value === null ? '–' : format(value));
+  return {
+    title,
+    picture: chart(figure),
+    keys: series.length > 1 ? series.map(({ kind, label }) => ({ kind, label })) : [],
+    scale: [highest, highest / 2, 0].map(format),
+    steps: [...new Set([0, Math.floor((steps.length - 1) / 2), steps.length - 1])].flatMap((at) => steps[at] ?? []),
+    csv,
+    table: figure.table !== false && {
+      caption: title,
+      columns: columns.map((label, at) => ({ label, numeric: at > 0 })),
+      rows: steps.map((name, at) => ({
+        cells: [name, ...series.map(({ values }) => textOf(values[at] ?? null))].map((text, column) => ({
+          text,
+          numeric: column > 0,
+          label: columns[column],
+        })),
+      })),
+    },
+  };
+}

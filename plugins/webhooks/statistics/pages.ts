@@ -1,7 +1,7 @@
 import { Type } from 'parley-forum';
+import { chartFigure, type ChartSeries } from 'parley-forum/plugins/admin';
 import { manageWebhooks, type HourRecord, type StatisticsRecord } from 'parley-forum/plugins/webhooks';
-import { negotiated, pages, phrase, type Phrase, type SafeHtml, type Web } from 'parley-forum/plugins/web';
-import { lines, stackedBars } from './charts.ts';
+import { negotiated, pages, phrase, type Phrase, type Web } from 'parley-forum/plugins/web';
 import { PERIODS, type WebhookStatistics, type Period } from './statistics.ts';
 import { ROOT, tabs, type PageDeps } from '../page-common.ts';
 
@@ -68,67 +68,94 @@ const tilesOf = (
   { label: 'webhooks:tile.latency', text: milliseconds(p50), note: `p95 ${milliseconds(p95)}` },
 ];
 
-interface Chart {
-  readonly title: string;
-  readonly picture: SafeHtml;
-  readonly keys: readonly { readonly kind: string; readonly label: string }[];
-}
-
+/** The models of the charts. The hours of all of them are in the table of the page. */
 function chartsOf(
   figures: StatisticsRecord,
   endpoints: readonly WebhookStatistics[],
   names: ReadonlyMap<string, string>,
   web: Web,
-): readonly Chart[] {
-  const say = (key: string, values: Phrase['values']): string => web.say(phrase(`webhooks:chart.${key}`, values));
+): readonly object[] {
+  const say = (key: string, values?: Phrase['values']): string => web.say(phrase(`webhooks:${key}`, values));
   const hours = figures.per_hour;
   const peak = Math.max(0, ...hours.map(({ delivered, failed }) => delivered + failed));
   const waiting = endpoints.filter(({ pending }) => pending > 0);
   const backlog = waiting.map(({ id, pending }) => `${names.get(id) ?? id} ${pending}`).join(', ');
+  const hourly = { step: 'webhooks:table.hour', steps: hours.map(hourText), table: false as const };
+  const series = (kind: ChartSeries['kind'], label: string, values: ChartSeries['values']): ChartSeries => ({
+    kind,
+    label: say(label),
+    values,
+  });
   return [
-    {
+    chartFigure({
+      ...hourly,
+      kind: 'bars',
       title: 'webhooks:chart.deliveries',
-      keys: [
-        { kind: 'good', label: 'webhooks:status.delivered' },
-        { kind: 'bad', label: 'webhooks:status.failed' },
+      label: say('chart.deliveries.said', {
+        all: String(figures.deliveries),
+        failed: String(figures.failed),
+        peak: String(peak),
+      }),
+      series: [
+        series(
+          'good',
+          'status.delivered',
+          hours.map(({ delivered }) => delivered),
+        ),
+        series(
+          'bad',
+          'status.failed',
+          hours.map(({ failed }) => failed),
+        ),
       ],
-      picture: stackedBars(
-        say('deliveries.said', { all: String(figures.deliveries), failed: String(figures.failed), peak: String(peak) }),
-        [
-          { kind: 'good', values: hours.map(({ delivered }) => delivered) },
-          { kind: 'bad', values: hours.map(({ failed }) => failed) },
-        ],
-      ),
-    },
-    {
+    }),
+    chartFigure({
+      ...hourly,
+      kind: 'lines',
       title: 'webhooks:chart.success',
-      keys: [],
-      picture: lines(
-        say('success.said', { share: percent(figures.success_rate, web) }),
-        [{ kind: 'good', values: hours.map(rateOf) }],
-        1,
-      ),
-    },
-    {
+      label: say('chart.success.said', { share: percent(figures.success_rate, web) }),
+      series: [series('good', 'tile.success', hours.map(rateOf))],
+      highest: 1,
+      format: (share) => percent(share, web),
+    }),
+    chartFigure({
+      ...hourly,
+      kind: 'lines',
       title: 'webhooks:chart.latency',
-      keys: [
-        { kind: 'first', label: 'webhooks:chart.p50' },
-        { kind: 'second', label: 'webhooks:chart.p95' },
+      label: say('chart.latency.said', { half: milliseconds(figures.p50_ms), most: milliseconds(figures.p95_ms) }),
+      series: [
+        series(
+          'first',
+          'chart.p50',
+          hours.map(({ p50_ms: time }) => time),
+        ),
+        series(
+          'second',
+          'chart.p95',
+          hours.map(({ p95_ms: time }) => time),
+        ),
       ],
-      picture: lines(say('latency.said', { half: milliseconds(figures.p50_ms), most: milliseconds(figures.p95_ms) }), [
-        { kind: 'first', values: hours.map(({ p50_ms: time }) => time) },
-        { kind: 'second', values: hours.map(({ p95_ms: time }) => time) },
-      ]),
-    },
-    {
+      format: milliseconds,
+    }),
+    chartFigure({
+      kind: 'bars',
       title: 'webhooks:chart.backlog',
-      keys: [],
-      picture: stackedBars(say(backlog === '' ? 'backlog.none' : 'backlog.said', { backlog }), [
-        { kind: 'first', values: waiting.map(({ pending }) => pending) },
-      ]),
-    },
+      step: 'webhooks:webhook',
+      label: say(backlog === '' ? 'chart.backlog.none' : 'chart.backlog.said', { backlog }),
+      steps: waiting.map(({ id }) => names.get(id) ?? id),
+      series: [
+        series(
+          'first',
+          'tile.backlog',
+          waiting.map(({ pending }) => pending),
+        ),
+      ],
+      table: false,
+    }),
   ];
 }
+
+const hourText = ({ hour }: HourRecord): string => hour.slice(0, 16).replace('T', ' ');
 
 /** Arguments of `partials/table`. */
 function tableOf(
@@ -173,7 +200,7 @@ const hourTable = (hours: readonly HourRecord[]): object =>
     hours
       .filter(({ delivered, failed }) => delivered + failed > 0)
       .map((one) => [
-        { text: one.hour.slice(0, 16).replace('T', ' ') },
+        { text: hourText(one) },
         { text: String(one.delivered) },
         { text: String(one.failed) },
         { text: milliseconds(one.p50_ms) },
