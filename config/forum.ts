@@ -17,6 +17,7 @@ const forum = {
     'typing',
     'reports',
     'admin',
+    'statistics',
     'installer',
     'demo',
     'imports',

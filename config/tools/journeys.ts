@@ -44,6 +44,7 @@ export const PLUGINS = [
   'site-pages/site-pages',
   'single-sign-on/login',
   'sitemap/sitemap',
+  'statistics/statistics',
   'subscriptions/subscriptions',
   'tags/tags',
   'two-factor/login',

@@ -29,6 +29,7 @@ import { eventRules } from 'parley-forum/ports/events';
 import { Limits } from 'parley-forum/plugins/limits';
 import { personalData } from 'parley-forum/ports/personal-data';
 import { bodyStart, composerCompletion, fill, html, slotFillings } from 'parley-forum/plugins/web';
+import { figures } from 'parley-forum/ports/statistics';
 import { suggestionSources } from 'parley-forum/ports/suggestions';
 import { addAuditRules, auditedHooks } from './audit-rules.ts';
 import { commands } from './commands.ts';
@@ -56,6 +57,7 @@ import { UserRecords, userSchema } from './profiles/user-records.ts';
 import { RedisSessionStore } from './sessions/redis-session-store.ts';
 import { Registration } from './registration/registration.ts';
 import { addRoutes } from './profiles/routes.ts';
+import { signUps } from './accounts/figures.ts';
 import { AccountsService } from './accounts/service.ts';
 import { addSessionPages } from './sessions/session-pages.ts';
 import { SessionRules } from './sessions/session-rules.ts';
@@ -211,6 +213,7 @@ export default definePlugin({
       fill(bodyStart, (places, viewer) => places.map(() => (isGuest(viewer) ? undefined : watch)), { shared: true }),
     );
     plugin.extend(suggestionSources, memberSuggestions(data), 10);
+    plugin.extend(figures, signUps(data), -10);
     plugin.extend(personalData, accountData({ data, accounts, accountSessions }));
     return { accounts, sessions, registrations: registration, csrf };
   },

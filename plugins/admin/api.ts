@@ -108,6 +108,10 @@ export interface Admin {
 }
 export const Admin = defineToken<Admin>('Admin');
 
+export const adminDashboard = defineSlot<object>(
+  'admin.dashboard',
+  'On the admin dashboard, below its tiles: panels with more than one number.',
+);
 export const adminMember = defineSlot<Pick<Account, 'id' | 'username'>>(
   'admin.member',
   'Among the buttons of each member in the administrators’ list of members.',

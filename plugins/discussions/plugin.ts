@@ -42,6 +42,7 @@ import { Markdown } from 'parley-forum/plugins/markdown';
 import { signals } from 'parley-forum/ports/live';
 import { pageVisibilityRules } from 'parley-forum/ports/page-visibility';
 import { personalData, repeatInBatches } from 'parley-forum/ports/personal-data';
+import { figures } from 'parley-forum/ports/statistics';
 import { suggestionSources } from 'parley-forum/ports/suggestions';
 import { Web } from 'parley-forum/plugins/web';
 import { DiscussionUrls } from './lists/urls.ts';
@@ -65,6 +66,7 @@ import { Participants } from './reading/participants.ts';
 import { DiscussionReader } from './reading/reader.ts';
 import { Records } from './reading/records.ts';
 import { Revisions } from './revisions/revisions.ts';
+import { discussionFigures } from './counters/figures.ts';
 import { discussionCounters } from './counters/recount.ts';
 import { Rights } from './rights.ts';
 import { bulkRoutes } from './bulk/routes.ts';
@@ -271,6 +273,7 @@ export default definePlugin({
     });
     plugin.extend(personalData, discussionsData(data, erasure));
     for (const counter of discussionCounters({ data, cache })) plugin.extend(counters, counter);
+    for (const figure of discussionFigures(data)) plugin.extend(figures, figure);
     await recheckImages({ plugin, data, cache, markdown });
     const discussions = createService({
       plugin,

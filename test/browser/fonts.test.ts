@@ -35,6 +35,7 @@ const PAGES = [
   '/admin/jobs',
   '/admin/plugins',
   '/admin/settings',
+  '/admin/statistics',
   '/admin/users',
   '/admin/webhooks',
 ];

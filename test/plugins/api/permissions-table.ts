@@ -124,6 +124,7 @@ export const TABLE: readonly Row[] = [
     '401 401 403 200 200 200 200',
     async ({ discussion }) => ({ body: { discussion_id: await discussion() } }),
   ],
+  ['GET /statistics', '401 401 403 403 403 403 200'],
   ['GET /emoji/picker', any],
   ['GET /events', any],
   ['GET /tags', any],

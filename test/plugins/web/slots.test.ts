@@ -120,6 +120,7 @@ const FOUND: Readonly<Record<string, readonly [as: Name | 'guest', page: string 
     'settings.privacy.end': ['bob', '/settings/privacy'],
     'settings.feeds.end': ['bob', '/settings/feeds'],
     'settings.uploads.end': ['bob', '/settings/uploads'],
+    'admin.dashboard': ['root', '/admin', () => ''],
     'admin.member': ['root', '/admin/users', ofAda],
     'admin.category.fields': ['root', '/admin/categories'],
     'moderation.member': ['mia', '/mod/members/ada', ofAda],
