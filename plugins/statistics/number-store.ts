@@ -20,6 +20,7 @@ interface Row {
 export interface Series {
   readonly name: string;
   readonly label: string;
+  readonly kind: Figure['kind'];
   /** One for each period that is shown; null if it has not been counted yet. */
   readonly counts: readonly (number | null)[];
   /** Of all these periods together, and of as many before them: sums, or averages of figures that count people. */
@@ -58,7 +59,7 @@ export class NumberStore {
       const countsOf = (some: readonly Period[]): readonly (number | null)[] =>
         some.map(({ from }) => known.get(`${from.getTime()} ${name}`)?.count ?? null);
       const counts = countsOf(periods);
-      return { name, label, counts, total: totalOf(kind, counts), before: totalOf(kind, countsOf(earlier)) };
+      return { name, label, kind, counts, total: totalOf(kind, counts), before: totalOf(kind, countsOf(earlier)) };
     });
     return { unit, periods, series, countedAt: rows.at(-1)?.counted_at };
   }

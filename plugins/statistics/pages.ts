@@ -51,10 +51,12 @@ export function addPages({ plugin, admin, protection, web, numbers, job }: PageD
       ...(unit === 'day' ? { day: 'numeric' } : { year: 'numeric' }),
     });
   /** A tile: the number of the periods that are shown, and the one before. */
-  const tileOf = ({ label, total, before }: Series): object => ({
+  const tileOf = ({ label, kind, total, before }: Series, unit: Unit): object => ({
     label,
     text: number(total),
-    note: web.say(phrase('statistics:before', { before: number(before) })),
+    note: web.say(
+      phrase(kind === 'people' ? `statistics:${unit}.average` : 'statistics:before', { before: number(before) }),
+    ),
   });
 
   plugin.route(pages, { method: 'get', path: PATH, can: administer, query })(
@@ -71,7 +73,7 @@ export function addPages({ plugin, admin, protection, web, numbers, job }: PageD
         unit,
         countedAt,
         tabs: UNITS.map((one) => ({ label: `statistics:${one}`, href: pathOf(one), current: one === unit })),
-        tiles: series.map(tileOf),
+        tiles: series.map((one) => tileOf(one, unit)),
         csv: `${PATH}?unit=${unit}&format=csv`,
         charts: series.map((one) => {
           const label = web.say(phrase(one.label));
@@ -109,7 +111,7 @@ export function addPages({ plugin, admin, protection, web, numbers, job }: PageD
         tiles: series.map((one) => {
           const label = web.say(phrase(one.label));
           return {
-            ...tileOf(one),
+            ...tileOf(one, 'day'),
             picture: chart({
               kind: 'sparkline',
               label: web.say(
