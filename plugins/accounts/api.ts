@@ -749,6 +749,10 @@ export const queueAuthor = defineSlot<Author>(
   'queue.author',
   'On each item in a moderation queue, about its author: what moderators can do about them.',
 );
+export const queueAuthorFacts = defineSlot<Author>(
+  'queue.author-facts',
+  'On each item in a moderation queue, about its author: what moderators want to know before they decide.',
+);
 export const userCardActions = defineSlot<Author>(
   'user-card.actions',
   'On the card of a single member, which opens next to their name: buttons.',

@@ -1,6 +1,6 @@
 import { notFound, Type, type Cache } from 'parley-forum';
 import { accessTag, isGuest, type Access, type Viewer } from 'parley-forum/plugins/access';
-import { accountTag, type Accounts } from 'parley-forum/plugins/accounts';
+import { accountTag } from 'parley-forum/plugins/accounts';
 import { reviewPosts } from 'parley-forum/plugins/approval';
 import { discussionCacheTags, type Categories, type Discussions } from 'parley-forum/plugins/discussions';
 import type { Markdown } from 'parley-forum/plugins/markdown';
@@ -24,7 +24,6 @@ import { placesOf, shownText } from './shown-posts.ts';
 export interface PagesDeps extends RoutesDeps {
   readonly cache: Cache;
   readonly access: Access;
-  readonly accounts: Pick<Accounts, 'records'>;
   readonly categories: Categories;
   readonly discussions: Discussions;
   readonly markdown: Pick<Markdown, 'excerpt'>;
@@ -39,23 +38,18 @@ const listPath = (number: number): string => (number > 1 ? `${QUEUE}?page=${numb
 
 /** /mod/approval: the held posts, and a page for each. */
 export function queuePages(deps: PagesDeps): void {
-  const { plugin, cache, access, accounts, posts, reviewer } = deps;
+  const { plugin, cache, access, posts, reviewer } = deps;
 
   const toModels = async (
     rows: readonly HeldRow[],
     viewer: Viewer,
     { whole = false, retry }: { readonly whole?: boolean; readonly retry?: Retry | undefined } = {},
   ): Promise<readonly object[]> => {
-    const [records, people, placeOf] = await Promise.all([
-      posts.queueRecords(rows),
-      accounts.records([...new Set(rows.map((row) => row.author_id))], viewer),
-      placesOf(rows, viewer, deps),
-    ]);
+    const [records, placeOf] = await Promise.all([posts.queueRecords(rows), placesOf(rows, viewer, deps)]);
     return records.map((record, at) => ({
       ...record,
       ...shownText(record, deps.markdown, whole),
       place: placeOf(rows[at]!),
-      joined_at: people.find(({ id }) => id === rows[at]!.author_id)?.joined_at,
       href: `${QUEUE}/${record.id}`,
       said: retry?.params['id'] === record.id ? retry.body['reason'] : undefined,
     }));

@@ -39,6 +39,13 @@ interface EntryPage {
   readonly items: readonly NamedEntry[];
   readonly hasMore: boolean;
 }
+/** How often a report about a member was resolved, and they were warned, suspended and banned. */
+export interface Past {
+  readonly upheld: number;
+  readonly warned: number;
+  readonly suspended: number;
+  readonly banned: number;
+}
 interface ModerationLogDeps {
   readonly plugin: PluginHandle;
   readonly data: Data;
@@ -46,6 +53,13 @@ interface ModerationLogDeps {
   readonly discussions: Pick<Discussions, 'visible'>;
 }
 
+const AGAINST_MEMBERS: readonly ActionName[] = [
+  'report.resolved',
+  'message-report.resolved',
+  'member.warned',
+  'member.suspended',
+  'member.banned',
+];
 /** The number of entries per query when the whole log is read. */
 const PART = 500;
 const COLUMNS = sql.raw(
@@ -95,6 +109,25 @@ export class ModerationLog {
   /** What was done to a member; for that member only. */
   aboutMember(userId: string, request: Pick<LogQuery, 'actions' | 'limit' | 'offset'>): Promise<EntryPage> {
     return this.#entries({ ...request, userId }, sql`true`);
+  }
+
+  /**
+   * What is in the log against these members, leaving out entries about discussions that the viewer may not read. One
+   * statement; members with nothing against them are missing.
+   */
+  async pasts(userIds: readonly string[], viewer: Viewer): Promise<ReadonlyMap<string, Past>> {
+    const { data, discussions } = this.#deps;
+    const count = (...actions: readonly ActionName[]) =>
+      sql`(count(*) filter (where action = any(${actions}::text[])))::int`;
+    const rows = await data.all(sql<Past & { readonly userId: string }>`
+      select user_id as "userId", ${count('report.resolved', 'message-report.resolved')} as upheld,
+        ${count('member.warned')} as warned, ${count('member.suspended')} as suspended,
+        ${count('member.banned')} as banned
+      from moderation_entry
+      where user_id = any(${userIds}::uuid[]) and action = any(${AGAINST_MEMBERS}::text[])
+        and (discussion_id is null or discussion_id in (${await discussions.visible(viewer)}))
+      group by user_id order by user_id`);
+    return new Map(rows.map(({ userId, ...past }) => [userId, past]));
   }
 
   async #entries(

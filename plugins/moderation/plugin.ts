@@ -61,6 +61,6 @@ export default definePlugin({
     logPages({ ...deps, clock, protection });
     memberPages(deps);
     standingPages(deps);
-    if (web) fillSlots(plugin, { access, accounts, web });
+    if (web) fillSlots(plugin, { access, accounts, discussions, log, sanctions, web });
   },
 });

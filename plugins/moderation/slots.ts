@@ -1,22 +1,35 @@
 import type { PluginHandle } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
-import { profileAbout, queueAuthor, type Accounts, type Author } from 'parley-forum/plugins/accounts';
+import { profileAbout, queueAuthor, queueAuthorFacts, type Accounts, type Author } from 'parley-forum/plugins/accounts';
+import { postMenu, type Discussions } from 'parley-forum/plugins/discussions';
 import { openModeration, sanctionMembers } from 'parley-forum/plugins/moderation';
 import { reportActions } from 'parley-forum/plugins/reports';
 import { fill, mainStart, slotFillings, type SafeHtml, type Web } from 'parley-forum/plugins/web';
+import type { ModerationLog } from './moderation-log.ts';
 import { STANDING } from './notifications.ts';
 import { memberPath } from './pages/shared.ts';
+import type { Sanctions } from './sanctions.ts';
 
 interface SlotsDeps {
   readonly access: Access;
-  readonly accounts: Pick<Accounts, 'authors'>;
+  readonly accounts: Pick<Accounts, 'authors' | 'find' | 'records'>;
+  readonly discussions: Pick<Discussions, 'postCounts'>;
+  readonly log: ModerationLog;
+  readonly sanctions: Sanctions;
   readonly web: Web;
 }
 
 /**
  * Adds to other plugins' pages the notice why a member may not write, and links to the moderators' page of a member.
  */
-export function fillSlots(plugin: PluginHandle, { access, accounts, web }: SlotsDeps): void {
+export function fillSlots(plugin: PluginHandle, deps: SlotsDeps): void {
+  const { access, accounts, sanctions, web } = deps;
+  plugin.extend(
+    slotFillings,
+    fill(queueAuthorFacts, (authors, viewer) =>
+      access.allows(viewer, openModeration) ? authorFacts(deps, authors, viewer) : [],
+    ),
+  );
   plugin.extend(
     slotFillings,
     fill(mainStart, async (contexts, viewer) => {
@@ -44,6 +57,24 @@ export function fillSlots(plugin: PluginHandle, { access, accounts, web }: Slots
     ),
   );
 
+  plugin.extend(
+    slotFillings,
+    fill(postMenu, (posts, viewer) =>
+      access.allows(viewer, openModeration)
+        ? Promise.all(
+            posts.map(async ({ author }) => {
+              const account = author.id === viewer.id ? undefined : await accounts.find(author.id);
+              if (!account) return undefined;
+              const href = memberPath(account.username);
+              const may = access.allows(viewer, sanctionMembers) && sanctions.outranks(viewer, account);
+              return web.fragment(viewer, '@moderation/menu-items', { author, href, act: may && `${href}#act-title` });
+            }),
+          )
+        : [],
+    ),
+    5,
+  );
+
   const judge = async (author: Author, viewer: Viewer, template: string): Promise<SafeHtml | undefined> =>
     author.id === viewer.id ? undefined : web.fragment(viewer, template, { author, href: memberPath(author.username) });
   plugin.extend(
@@ -66,5 +97,31 @@ export function fillSlots(plugin: PluginHandle, { access, accounts, web }: Slots
         }),
       );
     }),
+  );
+}
+
+/** What is known of each author of the items in a queue: a number of statements that does not depend on how many. */
+async function authorFacts(
+  { access, accounts, discussions, log, web }: SlotsDeps,
+  authors: readonly Author[],
+  viewer: Viewer,
+): Promise<readonly SafeHtml[]> {
+  const ids = [...new Set(authors.map(({ id }) => id))];
+  const [people, counts, pasts] = await Promise.all([
+    accounts.records(ids, viewer),
+    discussions.postCounts(ids),
+    log.pasts(ids, viewer),
+  ]);
+  const known = new Map(people.map((one) => [one.id, one]));
+  return Promise.all(
+    authors.map(({ id }) =>
+      web.fragment(viewer, '@moderation/author-facts', {
+        joined_at: known.get(id)?.joined_at,
+        posts: counts.get(id) ?? 0,
+        past: pasts.get(id),
+        banned: access.group(known.get(id)?.group.id ?? '')?.level === 'banned',
+        suspension: access.suspension(id),
+      }),
+    ),
   );
 }

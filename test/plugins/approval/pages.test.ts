@@ -84,7 +84,7 @@ describe('the queue', () => {
     expect(page).toContain('<em>stars</em>');
     expect(page).toContain('Numbats &amp; more');
     expect(page).toContain('One of the author’s first posts');
-    expect(page).toContain('0 published posts');
+    expect(page).toContain('0 posts · no upheld reports or sanctions');
     expect(page.match(/href="\/u\/nora"/g)).toHaveLength(2);
     expect(page).toMatch(/href="\/mod\/approval"[^>]*>.*?class="count">2</s);
     expect(page.indexOf('The lobby')).toBeLessThan(page.indexOf('Numbats &amp; more'));

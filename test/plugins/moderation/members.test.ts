@@ -234,7 +234,40 @@ describe('restrictions', () => {
   });
 });
 
+describe('the menu of a post', () => {
+  const menu = async (who: Name, postId: string) => (await forum.as[who].get(`/p/${postId}/menu`)).text;
+  const link = () => `href="/mod/members/${name}"`;
+  const forms = () => `href="/mod/members/${name}#act-title"`;
+
+  test('leads moderators to what is known of the author, and to the forms that warn, suspend and ban', async () => {
+    const client = await fresh();
+    const { post } = (await client.post('/api/posts', { discussion_id: discussion, content: 'Ahoy' })).body;
+    for (const who of ['mia', 'root'] as const) {
+      expect(await menu(who, post.id)).toContain(link());
+      expect(await menu(who, post.id)).toContain(forms());
+    }
+    expect((await forum.as.mia.get(`/mod/members/${name}`)).text).toContain('id="act-title"');
+    expect(await menu('bob', post.id)).not.toContain('/mod/');
+    await forum.app.app.service(Accounts).setGroup(id, 'moderator');
+    expect(await menu('mia', post.id)).toContain(link());
+    expect(await menu('mia', post.id)).not.toContain(forms());
+  });
+
+  test('has none of this on moderators’ own posts', async () => {
+    const { post } = (await forum.as.mia.post('/api/posts', { discussion_id: discussion, content: 'Mine' })).body;
+    expect(await menu('mia', post.id)).not.toContain('/mod/members');
+  });
+});
+
 describe('information for moderators about a member', () => {
+  test('the form says what a ban does at once, where a ban is possible', async () => {
+    const help = async () =>
+      (await forum.as.mia.get(`/mod/members/${name}`)).text.includes('ends the member’s sessions');
+    expect(await help()).toBe(true);
+    await judge('mia', 'ban');
+    expect(await help()).toBe(false);
+  });
+
   test('notes are visible only to moderators', async () => {
     expect((await forum.as.mia.submit(`/mod/members/${name}/notes`, { content: 'Knows <b>knots</b>.' })).status).toBe(
       303,

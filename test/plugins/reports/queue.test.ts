@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { Data, sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
+import { leastOf } from 'parley-forum/testing';
+import { settled } from '../audit/settled.ts';
 import { useForum, type Name } from '../discussions/forum.ts';
 
 const forum = useForum({ 'reports.rate_limit': 1_000 });
@@ -17,6 +19,40 @@ const claimed = async () => (await forum.as.mia.get('/api/reports?limit=1')).bod
 beforeEach(async () => {
   ({ postId } = await forum.start('ada', 'Storm'));
   id = await report('bob', postId);
+});
+
+describe('the author of a reported post', () => {
+  const facts = (text: string): readonly string[] =>
+    [...text.matchAll(/<p class="meta">Joined[\s\S]*?<\/p>/g)].map(([one]) => one.replaceAll(/<[^>]*>|\s+/g, ' '));
+  const queue = async (name: Name = 'mia') => facts((await forum.as[name].get('/mod/reports')).text);
+
+  test('is shown with when they joined, how much they wrote, and what is against them', async () => {
+    const discussion = await forum.start('bob', 'Mutiny');
+    const about = await report('ada', discussion.postId);
+    expect((await queue())[0]).toMatch(/\d+ posts? · no upheld reports or sanctions/);
+    await post('mia', '', { status: 'resolved' }, about);
+    await forum.as.mia.submit('/mod/members/bob/warn', { reason: 'Rude' });
+    await forum.as.mia.submit('/mod/members/bob/suspend', { reason: 'Rude', days: '2' });
+    await settled(forum.app);
+    const next = await report('ada', discussion.postId);
+    const expected = /1 report upheld · 1 warning · 1 suspension .*Suspended until/;
+    expect((await queue())[0]).toMatch(expected);
+    expect(facts(await shown('mia', next))[0]).toMatch(expected);
+    await forum.as.mia.submit('/mod/members/bob/release', { reason: 'Over' });
+    expect((await queue())[0]).not.toContain('Suspended until');
+  });
+
+  test('takes as many SQL statements for many reports as for few', async () => {
+    const least = () => leastOf(() => forum.app.statements(() => forum.as.mia.get('/mod/reports')));
+    const few = await least();
+    for (const [who, reporter] of [
+      ['bob', 'ada'],
+      ['root', 'ada'],
+      ['ada', 'bob'],
+    ] as const)
+      await report(reporter, (await forum.start(who, `By ${who}`)).postId);
+    expect(await least()).toBe(few);
+  });
 });
 
 describe('a report', () => {

@@ -126,6 +126,7 @@ const FOUND: Readonly<Record<string, readonly [as: Name | 'guest', page: string 
     'moderation.member': ['mia', '/mod/members/ada', ofAda],
     'report.meta': ['mia', '/mod/reports', ofReport],
     'report.actions': ['mia', onReport, ofReport],
+    'queue.author-facts': ['mia', '/mod/reports', ofAda],
     'queue.author': ['mia', '/mod/reports', ofAda],
   };
 /** Slots of a partial that only themes and plugins use on their pages. */
