@@ -69,7 +69,7 @@ export const createService = ({
   },
   listPage: async (page, viewer) => {
     await categories.refresh();
-    return listModel({ plugin, reader, categories }, page, viewer);
+    return listModel({ plugin, reader, categories, rights }, page, viewer);
   },
   tabs: (path, viewer) => tabsOf({ plugin }, path, viewer),
   canReply: (discussion, viewer) => rights.canReply(discussion, viewer),

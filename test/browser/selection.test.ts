@@ -4,6 +4,45 @@ import { useForum } from './forum.ts';
 
 const forum = useForum();
 
+test('a moderator can select discussions in a list, with Shift for ranges, and act on them from a bar', async () => {
+  const page = await forum.open('mia');
+  await page.goto('/c/general');
+  await page.getByRole('link', { name: 'Select', exact: true }).click();
+  const bar = page.locator('x-choose-rows');
+  const boxes = page.locator('.feed .card-choice input');
+  await bar.getByRole('button', { name: 'Lock' }).waitFor();
+  expect(await bar.getByRole('button', { name: 'Lock' }).isDisabled()).toBe(true);
+  expect(await boxes.count()).toBe(await page.locator('.feed .card').count());
+  await boxes.nth(0).check();
+  await boxes.nth(2).click({ modifiers: ['Shift'] });
+  expect(await bar.locator('output').textContent()).toBe('Chosen: 3');
+  await bar.getByRole('link', { name: 'More actions' }).click();
+  await page.waitForURL(/chosen=/);
+  expect(await page.locator('.card-choice input:checked').count()).toBe(3);
+  await page.goBack();
+  await page.getByRole('link', { name: 'Select', exact: true }).click();
+  await boxes.nth(1).check();
+  await bar.getByRole('button', { name: 'Lock' }).click();
+  await page.getByRole('status').filter({ hasText: '1 discussion is locked.' }).waitFor();
+  await page.context().close();
+});
+
+test('selecting ends where it began, with the list as it was', async () => {
+  const page = await forum.open('mia');
+  await page.goto('/');
+  const select = page.getByRole('link', { name: 'Select', exact: true });
+  const height = () => page.locator('.feed').evaluate((feed) => feed.getBoundingClientRect().height);
+  const before = await height();
+  await select.click();
+  await page.locator('.feed .card-choice').first().waitFor();
+  expect(await height()).toBe(before);
+  await page.getByRole('button', { name: 'Stop selecting' }).click();
+  expect(await page.locator('.card-choice').count()).toBe(0);
+  expect(await page.locator('x-choose-rows').isVisible()).toBe(false);
+  expect(await select.evaluate((link) => link === document.activeElement)).toBe(true);
+  await page.context().close();
+});
+
 test('a moderator can select several discussions at once, with their count shown', async () => {
   const page = await forum.open('mia');
   await page.goto('/mod/discussions');

@@ -10,6 +10,21 @@ export type BulkAction = (typeof BULK_ACTIONS)[number];
 /** Maximum number of discussions at once: each has its own transaction, events and notifications. */
 export const MAX_BULK = 50;
 
+/** Path of the page for bulk actions, which lists of discussions link to for moderators. */
+export const BULK_PATH = '/mod/discussions';
+/** Which discussions that page lists. */
+export interface Listed {
+  readonly category?: string | undefined;
+  readonly author?: string | undefined;
+  readonly page?: number | undefined;
+}
+/** The URL of a page of the filtered list. */
+export const bulkPath = ({ category, author, page = 1 }: Listed): string => {
+  const query = new URLSearchParams({ ...(category && { category }), ...(author && { author }) });
+  if (page > 1) query.set('page', String(page));
+  return query.size > 0 ? `${BULK_PATH}?${query}` : BULK_PATH;
+};
+
 export interface BulkRequest {
   /** Ids of discussions; duplicates are ignored. */
   readonly ids: readonly string[];

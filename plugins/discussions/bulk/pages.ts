@@ -1,17 +1,22 @@
-import { InvalidInput, notFound, Type } from 'parley-forum';
+import { InvalidInput, notFound, sql, Type } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import type { Page } from 'parley-forum/plugins/api';
+import { isId, type Page } from 'parley-forum/plugins/api';
 import { moderate, type DiscussionRecord } from 'parley-forum/plugins/discussions';
 import { formErrors, navigation, pagerOf, pages, phrase, view, type Retry, type View } from 'parley-forum/plugins/web';
-import { discussionPath } from '../identifiers.ts';
+import { discussionPath, numberOf } from '../identifiers.ts';
 import { listItems } from '../lists/list-items.ts';
 import type { PageDeps } from '../page-parts.ts';
-import { doInBulk, MAX_BULK, type BulkAction, type BulkResult } from './bulk-actions.ts';
+import {
+  BULK_PATH,
+  bulkPath,
+  doInBulk,
+  MAX_BULK,
+  type BulkAction,
+  type BulkResult,
+  type Listed,
+} from './bulk-actions.ts';
 import { BulkBody } from './routes.ts';
-
-/** Path of the page, which lists of discussions link to for moderators. */
-const BULK_PATH = '/mod/discussions';
 
 /** Filters of the page's list, named as in its URLs and its form. */
 const Filter = {
@@ -19,26 +24,18 @@ const Filter = {
   author: Type.Optional(Type.String({ maxLength: 64 })),
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
 };
-interface Listed {
-  readonly category?: string | undefined;
-  readonly author?: string | undefined;
-  readonly page?: number | undefined;
-}
+
+const NOTHING: Page<DiscussionRecord> = { items: [], hasMore: false, nextCursor: undefined };
 
 /** The submitted values of the form, and the outcome. */
 interface Shown {
   readonly retry?: Retry;
   readonly outcome?: object;
-  /** Ids of the selected discussions. */
+  /** Ids or numbers of the selected discussions. */
   readonly chosen?: readonly string[];
+  /** Only those are listed. */
+  readonly onlyChosen?: boolean;
 }
-
-/** The URL of a page of the filtered list. */
-export const bulkPath = ({ category, author, page = 1 }: Listed): string => {
-  const query = new URLSearchParams({ ...(category && { category }), ...(author && { author }) });
-  if (page > 1) query.set('page', String(page));
-  return query.size > 0 ? `${BULK_PATH}?${query}` : BULK_PATH;
-};
 
 /** The outcome of the form, and how to undo it where a single step does that. */
 const outcomeOf = (action: BulkAction, results: readonly BulkResult[], say: (failure: string) => string): object => {
@@ -76,26 +73,40 @@ export function bulkPages(deps: PageDeps, { accounts }: { readonly accounts: Pic
     const name = author?.toLowerCase();
     const authorId = name ? (await accounts.idsByUsername([name])).get(name) : undefined;
     const unknown = (slug && !category) || (name && authorId === undefined);
-    if (unknown) return { items: [], hasMore: false, nextCursor: undefined };
+    if (unknown) return NOTHING;
     const request = { category, authorId, sort: 'latest', limit: MAX_BULK, offset: (page - 1) * MAX_BULK } as const;
     const found = await reader.list(request, viewer);
     if (page > 1 && found.items.length === 0) throw notFound('The list ends before this page');
     return found;
   };
 
+  /** The selected discussions that are not deleted. */
+  const rowsChosen = async (viewer: Viewer, chosen: readonly string[]): Promise<readonly DiscussionRecord[]> => {
+    if (chosen.length === 0) return [];
+    const numbers = chosen.map(numberOf).filter((number) => number !== undefined);
+    const within = sql<{ readonly discussion_id: string }>`select id as discussion_id from discussion
+      where number = any(${numbers}::int[]) or id = any(${chosen.filter(isId)}::uuid[])`;
+    return (await reader.list({ within, sort: 'latest', limit: MAX_BULK }, viewer)).items;
+  };
+
   const show = async (
     viewer: Viewer,
     { category = '', author = '', page = 1 }: Listed,
-    { retry, outcome, chosen = [] }: Shown,
+    { retry, outcome, chosen: wanted = [], onlyChosen = false }: Shown,
   ): Promise<View> => {
     const listed = { category, author, page };
-    const found = await rowsOf(viewer, listed);
+    const chosen = await rowsChosen(viewer, wanted);
+    const found = onlyChosen ? NOTHING : await rowsOf(viewer, listed);
+    // What was selected elsewhere may not be in this list.
+    const others = found.items.filter(({ id }) => !chosen.some((one) => one.id === id));
+    const rows = others.length + chosen.length > found.items.length ? [...chosen, ...others] : found.items;
     const model = {
       ...listed,
-      discussions: listItems(found.items, categories.all()),
+      discussions: listItems(rows, categories.all()),
       categories: categories.visible(viewer).map(({ slug, name }) => ({ value: slug, label: name })),
       values: retry?.body ?? {},
-      chosen,
+      chosen: chosen.map(({ id }) => id),
+      all: onlyChosen && bulkPath(listed),
       outcome,
       pager: pagerOf(page, found.hasMore ? page + 1 : page, (number) => bulkPath({ ...listed, page: number })),
       ...formErrors(retry),
@@ -108,8 +119,13 @@ export function bulkPages(deps: PageDeps, { accounts }: { readonly accounts: Pic
     );
   };
 
-  plugin.route(pages, { method: 'get', path: BULK_PATH, can: moderate, query: Type.Object(Filter) })(
-    ({ actor, query }) => show(actor, query, {}),
+  plugin.route(pages, {
+    method: 'get',
+    path: BULK_PATH,
+    can: moderate,
+    query: Type.Object({ ...Filter, chosen: Type.Optional(Type.String({ maxLength: 4_000 })) }),
+  })(({ actor, query: { chosen, ...listed } }) =>
+    show(actor, listed, chosen ? { chosen: chosen.split(',').slice(0, MAX_BULK), onlyChosen: true } : {}),
   );
   plugin.route(pages, {
     method: 'post',

@@ -1,12 +1,11 @@
 import { define } from '@forum/client';
+import { tickRanges } from './parts/ranges.ts';
 
 /**
  * A group of checkboxes with one to select all, Shift-click to select a range, the number selected, and a link to act
  * on them.
  */
 class Selection extends HTMLElement {
-  #last: HTMLInputElement | undefined;
-
   connectedCallback(): void {
     if (this.querySelector('output')) return;
     const all = Object.assign(document.createElement('input'), { type: 'checkbox' });
@@ -23,21 +22,13 @@ class Selection extends HTMLElement {
     line.className = 'save row';
     line.append(label, document.createElement('output'), go);
     this.append(line);
-    this.addEventListener('click', (event) => this.#clicked(event));
+    tickRanges(this, () => this.#boxes());
     this.addEventListener('change', () => this.#count());
     this.#count();
   }
 
   #boxes(): readonly HTMLInputElement[] {
     return [...this.querySelectorAll<HTMLInputElement>('li input[type="checkbox"]')];
-  }
-
-  #clicked({ target, shiftKey }: MouseEvent): void {
-    const boxes = this.#boxes();
-    if (!(target instanceof HTMLInputElement) || !boxes.includes(target)) return;
-    const [from, to] = [boxes.indexOf(this.#last ?? target), boxes.indexOf(target)].toSorted((a, b) => a - b);
-    if (shiftKey) for (const box of boxes.slice(from, to)) box.checked = target.checked;
-    this.#last = target;
   }
 
   #count(): void {

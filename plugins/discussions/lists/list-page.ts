@@ -8,15 +8,18 @@ import {
   type Sort,
 } from 'parley-forum/plugins/discussions';
 import { pagerOf } from 'parley-forum/plugins/web';
+import { bulkPath, MAX_BULK } from '../bulk/bulk-actions.ts';
 import { listItems, type ListItem } from './list-items.ts';
 import type { CategoryService } from '../categories/category-service.ts';
 import type { DiscussionReader } from '../reading/reader.ts';
 import { PAGE_SIZE } from '../page-parts.ts';
+import type { Rights } from '../rights.ts';
 
 interface ListDeps {
   readonly plugin: Pick<PluginHandle, 'extensions'>;
   readonly reader: DiscussionReader;
   readonly categories: CategoryService;
+  readonly rights: Rights;
 }
 /** The sort orders as a row of links, starting with the default. */
 const TABS: readonly Sort[] = ['latest', 'newest', 'most_replied', 'most_viewed', 'oldest'];
@@ -78,6 +81,12 @@ function pinnedAbove(
   return rows.slice(0, Math.max(0, others));
 }
 
+/** What moderators of the listed discussions need to act on several at once. */
+function severalIn({ rights }: ListDeps, category: ListPage['category'], viewer: Viewer): object | undefined {
+  const may = category ? rights.inCategory(category.id, viewer).moderate : rights.canModerate(viewer);
+  return may ? { href: bulkPath({ category: category?.slug }), category: category?.slug, most: MAX_BULK } : undefined;
+}
+
 /** The model of the list template: rows, sort orders and pages. Throws 404 for a page after the last one. */
 export async function listModel(deps: ListDeps, list: ListPage, viewer: Viewer): Promise<ListModel> {
   const { path, oneOrder = false, filters = [], ...request } = list;
@@ -95,6 +104,7 @@ export async function listModel(deps: ListDeps, list: ListPage, viewer: Viewer):
     canonical:
       chosen === undefined && filter === undefined ? pathOf(path === '/discussions' ? '/' : path, { page }) : path,
     first: page === 1,
+    several: severalIn(deps, list.category, viewer),
     pager: {
       ...pagerOf(page, last, (number) => pathOf(path, { page: number, sort: chosen, filter })),
       // The link to the next page uses a cursor, so that no row is shown twice or skipped; links with page numbers lead

@@ -6,7 +6,6 @@ import { pages, phrase, shared, view, type View } from 'parley-forum/plugins/web
 import { chooseFilter } from './list-filters.ts';
 import { listModel } from './list-page.ts';
 import { narrowingOf } from './narrowings.ts';
-import { bulkPath } from '../bulk/pages.ts';
 import { audienceName } from '../categories/audience-names.ts';
 import { listCacheTags } from '../discussion-routes.ts';
 import { discussionPath } from '../identifiers.ts';
@@ -59,7 +58,6 @@ export function listPages(deps: PageDeps, access: Access): void {
           ...list,
           notes: narrowed?.notes,
           create: rights.canStartAnywhere(actor) && '/new',
-          several: rights.canModerate(actor) && bulkPath({}),
           welcome: isGuest(actor) &&
             (query.page ?? 1) === 1 && { count: total, text: settings.get('site.description') },
         });
@@ -143,7 +141,6 @@ export function listPages(deps: PageDeps, access: Access): void {
         category,
         below,
         create: category?.can.create && `/new?category=${encodeURIComponent(target.slug)}`,
-        several: category?.can.moderate && bulkPath({ category: target.slug }),
       });
     }),
   );

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Categories } from 'parley-forum/plugins/discussions';
-import { expectStatus, useForum } from './forum.ts';
+import { expectStatus, useForum, type Name } from './forum.ts';
 
 /** Bulk actions of moderators on discussions. */
 const forum = useForum({ 'discussions.rate_limit': 1_000 });
@@ -81,6 +81,54 @@ describe('the page for bulk actions', () => {
     expect((await forum.as.mia.get('/c/general')).text).toContain('/mod/discussions?category=general');
     expect((await forum.as.ada.get('/c/general')).text).not.toContain('/mod/discussions');
     expect((await forum.as.ada.get('/mod/discussions')).status).toBe(403);
+  });
+
+  test('is offered on every list to those who moderate it, with a bar of actions that opens in place', async () => {
+    const offered = async (who: Name, path: string) => (await forum.as[who].get(path)).text;
+    await forum.as.ada.post('/api/discussions', {
+      title: 'Tagged davits',
+      content: 'x',
+      category_id: 'general',
+      tags: ['davits'],
+    });
+    for (const path of ['/', '/c/general', '/t/davits', '/unread', '/following']) {
+      expect(await offered('mia', path), path).toMatch(/class="[^"]*list-select" href="\/mod\/discussions/);
+      expect(await offered('mia', path), path).toMatch(/<x-choose-rows [^>]*data-most="50"/);
+      expect(await offered('ada', path), path).not.toMatch(/list-select|<x-choose-rows/);
+    }
+    expect((await forum.guest.get('/')).text).not.toContain('<x-choose-rows');
+    expect(await offered('mia', '/c/general')).toContain('<input type="hidden" name="category" value="general">');
+  });
+
+  test('takes discussions by number too, as the rows of a list name them', async () => {
+    const { id, number } = await forum.start('ada', 'Leeboards');
+    expect((await choose([String(number)], 'lock')).text).toContain('1 discussion is locked.');
+    expect(await record(id)).toMatchObject({ is_locked: true });
+  });
+
+  test('lists only what was selected elsewhere, all of it selected, if the URL says so', async () => {
+    const [one, two] = [await forum.start('ada', 'Mainsails'), await forum.start('ada', 'Mizzens')];
+    const secret = await forum.app.app.service(Categories).save({ name: 'Owners', slug: 'owners', view: [] });
+    const hidden = await forum.start('root', 'Secret sails', secret.slug);
+    const { text } = await forum.as.mia.get(`/mod/discussions?chosen=${one.number},${two.id},${hidden.number},x`);
+    for (const id of [one.id, two.id]) expect(text).toContain(`value="${id}" checked`);
+    expect(text.match(/name="ids\[\]"/g)).toHaveLength(2);
+    expect(text).not.toContain('Secret sails');
+    expect(text).toContain('Only what you have selected is listed.');
+    expect((await forum.as.ada.get(`/mod/discussions?chosen=${one.number}`)).status).toBe(403);
+  });
+
+  test('shows what was selected in another list when the form is refused', async () => {
+    const { id, number } = await forum.start('ada', 'Nettings');
+    const { mia } = forum.as;
+    const form = new URLSearchParams({ _csrf: await mia.csrf('/'), action: 'move', category: 'help' });
+    form.append('ids[]', String(number));
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const { status, text } = await mia.request('POST', '/mod/discussions', {
+      body: Buffer.from(String(form)),
+      headers,
+    });
+    expect([status, text.includes(`value="${id}" checked`)]).toEqual([400, true]);
   });
 
   test('reports what was done and what was not, and undoes a deletion', async () => {
