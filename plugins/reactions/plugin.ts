@@ -4,11 +4,15 @@ import { Accounts, profileTabs } from 'parley-forum/plugins/accounts';
 import { Admin } from 'parley-forum/plugins/admin';
 import { Discussions, postFields } from 'parley-forum/plugins/discussions';
 import { Markdown } from 'parley-forum/plugins/markdown';
+import { eventRules } from 'parley-forum/ports/events';
+import { Live } from 'parley-forum/ports/live';
 import { personalData } from 'parley-forum/ports/personal-data';
-import { reactionAdded } from 'parley-forum/ports/reactions';
+import { reactionAdded, reactionRemoved } from 'parley-forum/ports/reactions';
 import { manageReactions, react, Reactions, reactionTypeSaved } from 'parley-forum/plugins/reactions';
 import { Web } from 'parley-forum/plugins/web';
 import { adminPages } from './admin-pages.ts';
+import { reactionRules } from './event-rules.ts';
+import { createSignaller } from './open-pages.ts';
 import { reactionsField } from './post-field.ts';
 import { reactionPages } from './pages.ts';
 import { reactionsPersonalData } from './personal-data.ts';
@@ -33,17 +37,27 @@ export default definePlugin({
     discussions: Discussions,
     markdown: Markdown,
   },
-  wants: { web: Web, admin: Admin },
+  wants: { live: Live, web: Web, admin: Admin },
   provides: { reactions: Reactions },
-  hooks: [reactionAdded, reactionTypeSaved],
+  hooks: [reactionAdded, reactionRemoved, reactionTypeSaved],
   permissions: [react, manageReactions],
-  async setup({ data, cache, clock, settings, access, accounts, discussions, markdown, web, admin }, plugin) {
+  async setup({ data, cache, clock, settings, access, accounts, discussions, markdown, live, web, admin }, plugin) {
     const types = new ReactionTypes({ data, cache });
     await types.load();
-    const reactions = new ReactionService({ plugin, data, cache, clock, access, discussions, types });
+    const reactions = new ReactionService({
+      plugin,
+      data,
+      cache,
+      clock,
+      access,
+      discussions,
+      types,
+      changed: live ? createSignaller(plugin, live) : () => undefined,
+    });
     plugin.extend(postFields, reactionsField(reactions, data));
     plugin.extend(personalData, reactionsPersonalData({ data, cache }));
     plugin.extend(counters, reactionCounter({ data, cache }));
+    for (const rule of reactionRules({ data, discussions })) plugin.extend(eventRules, rule);
 
     const deps = { plugin, settings, accounts, discussions, reactions };
     reactionRoutes(deps);

@@ -10,7 +10,7 @@ import {
 } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { discussionCacheTags, type Discussions, type PostHead } from 'parley-forum/plugins/discussions';
-import { reactionAdded } from 'parley-forum/ports/reactions';
+import { reactionAdded, reactionRemoved } from 'parley-forum/ports/reactions';
 import { react, type ReactionCounts, type Reactions, type ReactionType } from 'parley-forum/plugins/reactions';
 import type { ReactionTypes } from './reaction-types.ts';
 
@@ -22,6 +22,8 @@ export interface ReactionDeps {
   readonly access: Access;
   readonly discussions: Discussions;
   readonly types: ReactionTypes;
+  /** Called after the reactions to a post changed. */
+  changed(post: PostHead): void;
 }
 interface CountRow {
   readonly postId: string;
@@ -72,6 +74,7 @@ export class ReactionService implements Reactions {
     }
     const added = await this.#write(viewer.id, viewer.username ?? '', post, type);
     await cache.purge(discussionCacheTags.discussion(post.discussion.id));
+    this.#deps.changed(post);
     return added ? 'added' : 'removed';
   }
 
@@ -142,14 +145,14 @@ export class ReactionService implements Reactions {
         update reaction_count set count = count + (case when exists (select from given) then 1 else -1 end)
         where post_id = ${post.id} and type = ${slug} returning exists (select from given) as added`);
       const added = row?.added ?? false;
-      const payload = {
+      await plugin.emit(added ? reactionAdded : reactionRemoved, {
         reaction: slug,
         emoji,
         post_id: post.id,
         discussion_id: post.discussion.id,
         author_id: post.authorId,
-      };
-      if (added) await plugin.emit(reactionAdded, { ...payload, actor: { id: userId, username } });
+        actor: { id: userId, username },
+      });
       return added;
     });
   }

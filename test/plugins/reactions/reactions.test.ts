@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { definePlugin } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
-import { reactionAdded } from 'parley-forum/ports/reactions';
+import { reactionAdded, reactionRemoved } from 'parley-forum/ports/reactions';
 import { react } from 'parley-forum/plugins/reactions';
 import { leastOf, type Client } from 'parley-forum/testing';
 import { expectStatus, install, useForum, type Happening } from '../discussions/forum.ts';
@@ -10,7 +10,10 @@ const forum = useForum();
 const heard: Happening['payload'][] = [];
 const listener = definePlugin({
   id: 'test-ear',
-  setup: (_services, plugin) => plugin.on(reactionAdded, (payload) => void heard.push(payload)),
+  setup(_services, plugin) {
+    for (const hook of [reactionAdded, reactionRemoved])
+      plugin.on(hook, (payload) => void heard.push({ hook: hook.id, ...payload }));
+  },
 });
 beforeAll(() => install(forum.app, listener));
 
@@ -63,20 +66,22 @@ describe('a reaction', () => {
     expect((await toggle(forum.as.ada, postId, 'love')).body.action).toBe('added');
   });
 
-  test('notifies listeners when it is added, but not when it is removed', async () => {
+  test('notifies listeners when it is added and when it is taken back', async () => {
     const { id, postId } = await forum.start('ada', 'Heard');
     heard.length = 0;
     await toggle(forum.as.bob, postId, 'wow');
     await toggle(forum.as.bob, postId, 'wow');
+    const payload = {
+      reaction: 'wow',
+      emoji: '😮',
+      post_id: postId,
+      discussion_id: id,
+      author_id: forum.ids.ada,
+      actor: { id: forum.ids.bob, username: 'bob' },
+    };
     expect(heard).toEqual([
-      {
-        reaction: 'wow',
-        emoji: '😮',
-        post_id: postId,
-        discussion_id: id,
-        author_id: forum.ids.ada,
-        actor: { id: forum.ids.bob, username: 'bob' },
-      },
+      { hook: 'reaction.added', ...payload },
+      { hook: 'reaction.removed', ...payload },
     ]);
   });
 
