@@ -3,10 +3,13 @@ import type { Access, Member, Viewer } from 'parley-forum/plugins/access';
 import { acceptAnswers, answerAccepted, answersTag, answerWithdrawn } from 'parley-forum/plugins/answers';
 import {
   discussionCacheTags,
+  postLooksChanged,
   type Categories,
   type DiscussionHead,
+  type Discussions,
   type PostHead,
 } from 'parley-forum/plugins/discussions';
+import type { Live } from 'parley-forum/ports/live';
 import type { AnswerStore } from './answer-store.ts';
 
 export interface AnswerDeps {
@@ -15,6 +18,8 @@ export interface AnswerDeps {
   readonly cache: Cache;
   readonly access: Access;
   readonly categories: Categories;
+  readonly discussions: Pick<Discussions, 'posts'>;
+  readonly live: Pick<Live, 'send'> | undefined;
   readonly store: AnswerStore;
 }
 
@@ -47,6 +52,7 @@ export class AnswerService {
     if (post.deleted) throw wrong('is a deleted post');
     if (!(await store.categories()).has(post.discussion.categoryId))
       throw new HttpError(409, 'The category of this discussion is not a question category');
+    const [former] = await store.ofDiscussions([post.discussion.id]);
     await this.#write(
       post,
       viewer,
@@ -55,6 +61,7 @@ export class AnswerService {
         return store.accept(post.discussion.id, post.id, viewer.id);
       },
       answerAccepted,
+      former?.postId,
     );
   }
 
@@ -64,10 +71,11 @@ export class AnswerService {
   }
 
   async #write(
-    { id, authorId, discussion }: PostHead,
+    { id, number, authorId, discussion }: PostHead,
     viewer: Member,
     work: () => Promise<boolean>,
     action: typeof answerAccepted,
+    formerId?: string,
   ): Promise<void> {
     const { data, cache, plugin } = this.#deps;
     const changed = await data.transaction(async () => {
@@ -81,7 +89,17 @@ export class AnswerService {
       });
       return true;
     });
-    if (changed)
-      await cache.purge(answersTag, discussionCacheTags.lists, discussionCacheTags.discussion(discussion.id));
+    if (!changed) return;
+    await cache.purge(answersTag, discussionCacheTags.lists, discussionCacheTags.discussion(discussion.id));
+    await this.#tellPages(discussion.id, number, formerId);
+  }
+
+  /** Tells open pages that the mark of the answer and what is shown with the question changed. */
+  async #tellPages(discussionId: string, answer: number, formerId: string | undefined): Promise<void> {
+    const { access, discussions, live } = this.#deps;
+    if (!live) return;
+    const former = formerId === undefined ? [] : await discussions.posts([formerId], access.unrestricted);
+    for (const number of new Set([1, answer, ...former.map((post) => post.number)]))
+      live.send(postLooksChanged, { discussion_id: discussionId, number });
   }
 }

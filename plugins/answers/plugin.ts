@@ -14,11 +14,14 @@ import {
 import { Markdown } from 'parley-forum/plugins/markdown';
 import { Answers } from 'parley-forum/ports/imports';
 import { audited, auditRules } from 'parley-forum/ports/audit';
+import { eventRules } from 'parley-forum/ports/events';
+import { Live } from 'parley-forum/ports/live';
 import { Notifications } from 'parley-forum/ports/notifications';
 import { personalData } from 'parley-forum/ports/personal-data';
 import { Web } from 'parley-forum/plugins/web';
 import { AnswerService } from './answer-service.ts';
 import { AnswerStore } from './answer-store.ts';
+import { answerRules } from './event-rules.ts';
 import { answerField, categoryField, postField } from './fields.ts';
 import { notifyAuthors } from './notifications.ts';
 import { answerPages } from './pages.ts';
@@ -41,13 +44,13 @@ export default definePlugin({
     discussions: Discussions,
     markdown: Markdown,
   },
-  wants: { notifications: Notifications, web: Web },
+  wants: { live: Live, notifications: Notifications, web: Web },
   provides: { answers: Answers },
   hooks: [answerAccepted, answerWithdrawn],
   permissions: [acceptAnswers],
-  setup({ data, cache, clock, access, accounts, categories, discussions, markdown, notifications, web }, plugin) {
+  setup({ data, cache, clock, access, accounts, categories, discussions, markdown, live, notifications, web }, plugin) {
     const store = new AnswerStore({ data, cache, clock, access, discussions });
-    const answers = new AnswerService({ plugin, data, cache, access, categories, store });
+    const answers = new AnswerService({ plugin, data, cache, access, categories, discussions, live, store });
     plugin.extend(categoryFields, categoryField(store));
     plugin.extend(discussionFields, answerField(store));
     plugin.extend(postFields, postField(store));
@@ -71,6 +74,7 @@ export default definePlugin({
           moderated ? { action, actor: by, subject: { type: 'post', id }, details: { discussion } } : undefined,
         ),
       );
+    for (const rule of answerRules({ data, discussions })) plugin.extend(eventRules, rule);
     plugin.extend(personalData, answersPersonalData(data));
     if (notifications) notifyAuthors(plugin, { accounts, discussions, notifications });
     questionPages(plugin, { access, discussions, markdown, store });

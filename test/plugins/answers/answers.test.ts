@@ -3,6 +3,8 @@ import { sql } from 'parley-forum';
 import { leastOf, type Client } from 'parley-forum/testing';
 import { settled } from '../audit/settled.ts';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
+import { settled as logged } from '../events/settled.ts';
+import { listen } from '../live/listen.ts';
 
 const forum = useForum();
 const JSON_ONLY = { accept: 'application/json' };
@@ -131,6 +133,55 @@ describe('an answer', () => {
       ['answer.accepted', 'mia'],
     ]);
   });
+});
+
+describe('the event of an answer', () => {
+  const eventsOf = async (id: string, client: Client = forum.guest): Promise<readonly unknown[]> => {
+    await logged(forum.app);
+    const { events } = (await client.get('/api/events?limit=100&event=answer.accepted,answer.withdrawn')).body;
+    return events.flatMap(({ event, data }: any) => (data.discussion_id === id ? [[event, data]] : []));
+  };
+
+  test('tells of an accepted answer and of its withdrawal, but not who decided', async () => {
+    const { id, reply } = await question('Told to others');
+    await accept('mia', id, reply);
+    await logged(forum.app);
+    await forum.as.mia.delete(`/api/discussions/${id}/answer`);
+    const data = { discussion_id: id, post_id: reply, author_id: forum.ids.bob };
+    expect(await eventsOf(id)).toEqual([
+      ['answer.accepted', data],
+      ['answer.withdrawn', data],
+    ]);
+  });
+
+  test('is for those alone who may read the answer, in the discussion that it answered', async () => {
+    const { id, reply } = await question('Told to some');
+    await accept('ada', id, reply);
+    expect(await eventsOf(id)).toHaveLength(1);
+    await forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'staff' });
+    expect([await eventsOf(id), await eventsOf(id, forum.as.ada)]).toEqual([[], []]);
+    expect(await eventsOf(id, forum.as.mia)).toHaveLength(1);
+    await forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'help' });
+    const to = await question('Told elsewhere');
+    const path = `/api/discussions/${id}/move-posts`;
+    expectStatus(await forum.as.mia.post(path, { post_ids: [reply], discussion_id: to.id }), 200);
+    expect([await eventsOf(id), await eventsOf(to.id)]).toEqual([[], []]);
+  });
+});
+
+test('open pages are told which posts look different once an answer is accepted, moved or withdrawn', async () => {
+  const { id, reply } = await question('Shown at once');
+  const other = await forum.reply('mia', id, 'A better one');
+  await using reader = await listen(forum.app, forum.as.bob, `?discussion_id=${id}`);
+  const told = (): readonly unknown[] =>
+    reader.signals.filter(({ event }) => event === 'post.looks-changed').map(({ data }) => data.number);
+  await accept('ada', id, reply);
+  await expect.poll(told).toEqual([1, 2]);
+  await accept('ada', id, reply);
+  await accept('ada', id, other.id);
+  await expect.poll(told).toEqual([1, 2, 1, 3, 2]);
+  await forum.as.ada.delete(`/api/discussions/${id}/answer`);
+  await expect.poll(told).toEqual([1, 2, 1, 3, 2, 1, 3]);
 });
 
 describe('a solved discussion', () => {
