@@ -549,9 +549,46 @@ export const listFilters = defineExtensionPoint<ListFilter>(
   { order: 'The position among the filters, after “all discussions”.' },
 );
 
+/**
+ * Query parameters of pages by which readers choose a part of a list: one category with its subcategories, one tag.
+ * Empty values, which forms send, choose nothing.
+ */
+export const ListPartQuery = {
+  category: Type.Optional(Type.String({ maxLength: 100, description: 'Slug or id; with its subcategories' })),
+  tag: Type.Optional(Type.String({ maxLength: 100, description: 'Slug or id' })),
+};
+/** The chosen part of a list. A list can be limited by those keys only that are there. */
+export interface ListPart {
+  readonly category?: string | undefined;
+  readonly tag?: string | undefined;
+}
+/** A tag to which a list can be limited. */
+export interface ListTag {
+  readonly slug: string;
+  readonly name: string;
+}
+/** Limits lists of discussions to one tag. */
+export interface ListTagSource {
+  /** Finds a tag that the viewer may see. `count`: its discussions in these categories. */
+  find(
+    idOrSlug: string,
+    viewer: Viewer,
+    categoryIds: readonly string[],
+  ): Promise<(ListTag & { readonly count: number; readonly discussions: DiscussionIds }) | undefined>;
+  /** The most used tags in these categories, which readers can choose from. One statement at most. */
+  offered(categoryIds: readonly string[]): Promise<readonly ListTag[]>;
+}
+export const listTagSources = defineExtensionPoint<ListTagSource>(
+  'discussions.list-tags',
+  'The tags by which readers can narrow the lists of discussions on the front page and on the pages beside it.',
+  { order: 'The first one is used.' },
+);
+
 /** A list with a page of its own, at `path`. */
 export interface ListPage extends Omit<ListRequest, 'limit' | 'offset'> {
   readonly path: string;
+  /** The part that the reader chose; without it, readers cannot choose a part of this list. */
+  readonly part?: ListPart | undefined;
   /**
    * The page number. With the `cursor` from the previous page's link, the page starts after the last row of that page.
    */

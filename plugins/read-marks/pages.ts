@@ -1,7 +1,13 @@
 import { notFound, Type, type PluginHandle } from 'parley-forum';
 import { isGuest, type Member, type Viewer } from 'parley-forum/plugins/access';
 import { Id, Paging } from 'parley-forum/plugins/api';
-import { POSTS_PER_PAGE, listTabs, type Discussions, type PostHead } from 'parley-forum/plugins/discussions';
+import {
+  ListPartQuery,
+  POSTS_PER_PAGE,
+  listTabs,
+  type Discussions,
+  type PostHead,
+} from 'parley-forum/plugins/discussions';
 import {
   navigation,
   pages,
@@ -12,6 +18,7 @@ import {
   view,
   type Redirect,
 } from 'parley-forum/plugins/web';
+import { tagsTag } from 'parley-forum/ports/tags';
 import type { Subscriptions } from 'parley-forum/ports/subscriptions';
 import { entryOf, placePath, unreadTags, type ReadMarkService } from './read-mark-service.ts';
 
@@ -140,15 +147,19 @@ function addLists({ plugin, discussions, marks, subscriptions }: PageDeps): void
       path,
       can: 'member',
       query: Type.Object({
+        ...ListPartQuery,
         page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
         cursor: Paging.cursor,
       }),
-      cacheTags: () => unreadTags,
-    })(async ({ actor, query }) => {
+      cacheTags: () => [...unreadTags, tagsTag],
+    })(async ({ actor, query: { category, tag, ...query } }) => {
       const onlyNew = path === NEW;
       const { start, ...selection } = await marks.selection(actor, onlyNew);
-      const list = await discussions.listPage({ ...query, ...selection, path, oneOrder: true }, actor);
-      if (!onlyNew && (query.page ?? 1) === 1) await marks.settle(start, list.shown);
+      const list = await discussions.listPage(
+        { ...query, ...selection, path, part: { category, tag }, oneOrder: true },
+        actor,
+      );
+      if (!onlyNew && !category && !tag && (query.page ?? 1) === 1) await marks.settle(start, list.shown);
       const head = {
         name: 'home',
         title: phrase(onlyNew ? 'read-marks:new.title' : 'read-marks:unread.title'),

@@ -4,11 +4,13 @@ import { Id, Paging } from 'parley-forum/plugins/api';
 import {
   discussionCacheTags,
   headActions,
+  ListPartQuery,
   listTabs,
   type DiscussionRecord,
   type Discussions,
 } from 'parley-forum/plugins/discussions';
 import { follow } from 'parley-forum/plugins/subscriptions';
+import { tagsTag } from 'parley-forum/ports/tags';
 import { LEVELS } from 'parley-forum/ports/subscriptions';
 import {
   fill,
@@ -77,14 +79,21 @@ export function addPages(
     path: FOLLOWING,
     can: follow,
     query: Type.Object({
+      ...ListPartQuery,
       page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
       cursor: Paging.cursor,
     }),
-    cacheTags: () => [discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories, accessTag],
-  })(async ({ actor, query }) => {
+    cacheTags: () => [
+      discussionCacheTags.lists,
+      discussionCacheTags.all,
+      discussionCacheTags.categories,
+      tagsTag,
+      accessTag,
+    ],
+  })(async ({ actor, query: { category, tag, ...query } }) => {
     const within = trackedBy(actor.id);
     const list = await discussions.listPage(
-      { ...query, within, sort: 'latest', oneOrder: true, path: FOLLOWING },
+      { ...query, within, part: { category, tag }, sort: 'latest', oneOrder: true, path: FOLLOWING },
       actor,
     );
     const head = { name: 'home', title: phrase('subscriptions:following'), noindex: true, current: '/' };

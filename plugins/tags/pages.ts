@@ -4,6 +4,7 @@ import {
   composerFields,
   discussionCacheTags,
   headAfterTitle,
+  ListPartQuery,
   SORTS,
   type ComposerSlot,
   type DiscussionRecord,
@@ -76,14 +77,25 @@ export function tagPages({ plugin, visible, discussions }: TagDeps): void {
     method: 'get',
     path: '/t/:slug',
     can: 'public',
-    query: Type.Object({ page: Page, cursor: Paging.cursor, sort: Type.Optional(Type.Enum([...SORTS])) }),
+    query: Type.Object({
+      ...ListPartQuery,
+      page: Page,
+      cursor: Paging.cursor,
+      sort: Type.Optional(Type.Enum([...SORTS])),
+    }),
     load: findTag(visible),
     cacheTags: ({ query }) => (query.sort === 'most_viewed' ? [...shownTags, discussionCacheTags.views] : shownTags),
-  })(({ query, target }) =>
+  })(({ query: { category, tag, ...query }, target }) =>
     shared(async (actor) => {
       const path = pathOf(target);
       const list = await discussions.listPage(
-        { ...query, path, within: visible.discussionsWith(target.id), total: target.discussion_count },
+        {
+          ...query,
+          path,
+          part: { category, tag },
+          within: visible.discussionsWith(target.id),
+          total: target.discussion_count,
+        },
         actor,
       );
       return view(

@@ -1,7 +1,13 @@
 import { Cache, Clock, counters, Data, definePlugin, Settings, Type } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Admin } from 'parley-forum/plugins/admin';
-import { Categories, discussionFields, Discussions, postProjections } from 'parley-forum/plugins/discussions';
+import {
+  Categories,
+  discussionFields,
+  Discussions,
+  listTagSources,
+  postProjections,
+} from 'parley-forum/plugins/discussions';
 import { personalData } from 'parley-forum/ports/personal-data';
 import { suggestionSources } from 'parley-forum/ports/suggestions';
 import { createTags, manageTags, tagSaved } from 'parley-forum/plugins/tags';
@@ -9,6 +15,7 @@ import { tagDeleted, Tags } from 'parley-forum/ports/tags';
 import { Web } from 'parley-forum/plugins/web';
 import { adminPages } from './admin-pages.ts';
 import { Assignments } from './assignments.ts';
+import { listTagSource } from './list-tags.ts';
 import { TagCounts } from './tag-counts.ts';
 import { tagPages, tagSlots } from './pages.ts';
 import { tagsPersonalData } from './personal-data.ts';
@@ -57,6 +64,7 @@ export default definePlugin({
     plugin.extend(postProjections, projection);
     await plugin.backfill(discussions.postBackfill(projection));
 
+    plugin.extend(listTagSources, listTagSource({ data, cache, tags, counts, visible }));
     const deps = { plugin, settings, clock, tags, counts, visible, discussions, web };
     plugin.extend(suggestionSources, tagSuggestions(tags, counts), 20);
     tagRoutes(deps);

@@ -9,6 +9,7 @@ import {
 } from 'parley-forum/plugins/discussions';
 import { pagerOf } from 'parley-forum/plugins/web';
 import { bulkPath, MAX_BULK } from '../bulk/bulk-actions.ts';
+import { choosePart, type PartParameters } from './list-parts.ts';
 import { listItems, type ListItem } from './list-items.ts';
 import type { CategoryService } from '../categories/category-service.ts';
 import type { DiscussionReader } from '../reading/reader.ts';
@@ -29,9 +30,18 @@ const TABS: readonly Sort[] = ['latest', 'newest', 'most_replied', 'most_viewed'
  */
 const pathOf = (
   path: string,
-  { page, sort, filter, cursor }: Pick<ListPage, 'page' | 'sort' | 'filter' | 'cursor'>,
+  {
+    part,
+    page,
+    sort,
+    filter,
+    cursor,
+  }: Pick<ListPage, 'page' | 'sort' | 'filter' | 'cursor'> & {
+    readonly part: PartParameters;
+  },
 ): string => {
   const query = new URLSearchParams({
+    ...Object.fromEntries(Object.entries(part).filter(([, value]) => value !== undefined)),
     ...(filter !== undefined && { filter }),
     ...(sort !== undefined && { sort }),
     ...(page !== undefined && page > 1 && { page: String(page) }),
@@ -55,7 +65,7 @@ export function tabsOf({ plugin }: Pick<ListDeps, 'plugin'>, path: string, viewe
  */
 async function readPage(
   { reader }: ListDeps,
-  { page = 1, total, ...request }: Omit<ListPage, 'path' | 'oneOrder'>,
+  { page = 1, total, ...request }: Omit<ListPage, 'path' | 'oneOrder' | 'part'>,
   viewer: Viewer,
 ) {
   const { cursor } = request;
@@ -89,37 +99,56 @@ function severalIn({ rights }: ListDeps, category: ListPage['category'], viewer:
 
 /** The model of the list template: rows, sort orders and pages. Throws 404 for a page after the last one. */
 export async function listModel(deps: ListDeps, list: ListPage, viewer: Viewer): Promise<ListModel> {
-  const { path, oneOrder = false, filters = [], ...request } = list;
+  const { path, oneOrder = false, filters = [], part: _part, ...request } = list;
   const { page = 1, filter } = list;
   // URLs do not name the order of a list that has only one.
   const chosen = oneOrder ? undefined : list.sort;
-  const { shown, last } = await readPage(deps, request, viewer);
+  const { parameters: part, narrowed, ...parts } = await choosePart(deps, list, viewer);
+  const { shown, last } = await readPage(deps, { ...request, ...narrowed }, viewer);
   const rows = listItems(shown.items, deps.categories.all(), list.category);
   const pinned = pinnedAbove(rows, list);
+  const hrefOf = (more: Pick<ListPage, 'page' | 'sort' | 'filter' | 'cursor'>): string =>
+    pathOf(path, { part, sort: chosen, filter, ...more });
   const model = {
     shown,
     pinned,
     discussions: rows.slice(pinned.length),
-    // A different order or filter is another view of the same list.
+    // A different order, filter or part is another view of the same list.
     canonical:
-      chosen === undefined && filter === undefined ? pathOf(path === '/discussions' ? '/' : path, { page }) : path,
+      chosen === undefined && filter === undefined && !narrowed
+        ? pathOf(path === '/discussions' ? '/' : path, { part, page })
+        : path,
     first: page === 1,
     several: severalIn(deps, list.category, viewer),
     pager: {
-      ...pagerOf(page, last, (number) => pathOf(path, { page: number, sort: chosen, filter })),
+      ...pagerOf(page, last, (number) => hrefOf({ page: number })),
       // The link to the next page uses a cursor, so that no row is shown twice or skipped; links with page numbers lead
       // to whatever is on that page by then.
-      next: page < last ? pathOf(path, { page: page + 1, sort: chosen, filter, cursor: shown.nextCursor }) : undefined,
+      next: page < last ? hrefOf({ page: page + 1, cursor: shown.nextCursor }) : undefined,
     },
     tabs: tabsOf(deps, path, viewer),
     sorts: (oneOrder ? [] : TABS).map((name) => ({
       label: `discussions:sort.${name}`,
-      href: pathOf(path, { sort: name === 'latest' ? undefined : name, filter }),
+      href: hrefOf({ sort: name === 'latest' ? undefined : name }),
       current: (chosen ?? 'latest') === name,
     })),
     filters: (filters.length > 0 ? [{ name: undefined, label: 'discussions:filter.all' }, ...filters] : []).map(
-      ({ name, label }) => ({ label, href: pathOf(path, { sort: chosen, filter: name }), current: name === filter }),
+      ({ name, label }) => ({ label, href: hrefOf({ filter: name }), current: name === filter }),
     ),
+    parts: parts.choices.length > 0 && {
+      path,
+      choices: parts.choices,
+      kept: [
+        { name: 'filter', value: filter },
+        { name: 'sort', value: chosen },
+      ].filter(({ value }) => value !== undefined),
+      chosen: parts.chosen.map(({ name, label }) => ({
+        name,
+        label,
+        href: pathOf(path, { part: { ...part, [name]: undefined }, sort: chosen, filter }),
+      })),
+      all: pathOf(path, { part: {}, sort: chosen, filter }),
+    },
   };
   return model;
 }

@@ -19,6 +19,8 @@ const inCategory = (id: string): RawBuilder<unknown> => sql`d.category_id = ${sq
  * Maximum number of categories read separately and merged; planning more would take longer than skipping hidden rows.
  */
 const MAX_MERGED_CATEGORIES = 50;
+/** The same for the chosen part of a list with a condition, for which more rows than a page has are read of each. */
+const MAX_MERGED_WITH_CONDITION = 8;
 
 /**
  * The ids of the page come from indexes alone, so that a large offset does not read the rows it skips. One row more
@@ -41,7 +43,7 @@ export function listQuery(query: Query): RawBuilder<DiscussionRow> {
  * are merged, so that hidden rows are never read, however many there are.
  */
 function candidates({
-  request: { category, authorId, within, where: condition, cursor, limit, offset = 0 },
+  request: { category, categoryIds, authorId, within, where: condition, cursor, limit, offset = 0 },
   order,
   visible,
   all,
@@ -57,7 +59,8 @@ function candidates({
       order by ${orderBy(order, 'd')} limit ${first})`;
   if (category) return sql`${read(inCategory(category.id))} d`;
   if (visible.length === all) return sql`${read()} d`;
-  if (authorId !== undefined || within || condition || visible.length > MAX_MERGED_CATEGORIES)
+  const most = condition ? (categoryIds ? MAX_MERGED_WITH_CONDITION : 0) : MAX_MERGED_CATEGORIES;
+  if (authorId !== undefined || within || visible.length > most)
     return sql`${read(sql`d.category_id = any(${visible}::uuid[])`)} d`;
   return sql`(${sql.join(
     visible.map((id) => read(inCategory(id))),

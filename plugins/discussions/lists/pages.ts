@@ -1,7 +1,8 @@
 import { Type } from 'parley-forum';
 import { isAdmin, isGuest, type Access, type Viewer } from 'parley-forum/plugins/access';
 import { Paging } from 'parley-forum/plugins/api';
-import { discussionCacheTags, SORTS, type Category, type Sort } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags, ListPartQuery, SORTS, type Category, type Sort } from 'parley-forum/plugins/discussions';
+import { tagsTag } from 'parley-forum/ports/tags';
 import { pages, phrase, shared, view, type View } from 'parley-forum/plugins/web';
 import { chooseFilter } from './list-filters.ts';
 import { listModel } from './list-page.ts';
@@ -15,7 +16,9 @@ const ListQuery = Type.Object({
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
   sort: Type.Optional(Type.Enum([...SORTS])),
   cursor: Paging.cursor,
+  tag: ListPartQuery.tag,
 });
+const HomeQuery = Type.Object({ ...ListQuery.properties, category: ListPartQuery.category });
 
 /** The front page, the list of categories, and the page of each category. */
 export function listPages(deps: PageDeps, access: Access): void {
@@ -26,15 +29,15 @@ export function listPages(deps: PageDeps, access: Access): void {
       ? web.say(phrase('discussions:categories.only', { who: audienceName(create, access, web) }))
       : undefined;
   const cacheTags = ({ query }: { readonly query: { readonly sort?: Sort } }): readonly string[] =>
-    query.sort === 'most_viewed' ? [...listCacheTags, discussionCacheTags.views] : listCacheTags;
+    query.sort === 'most_viewed' ? [...listCacheTags, tagsTag, discussionCacheTags.views] : [...listCacheTags, tagsTag];
   const countOf = async (list: readonly Category[]): Promise<number> => {
     const count = await categories.counts();
     return list.reduce((sum, { id }) => sum + count(id).discussions, 0);
   };
 
   for (const path of ['/', '/discussions']) {
-    plugin.route(pages, { method: 'get', path, can: 'public', query: ListQuery, cacheTags })(async (call) => {
-      const { query } = call;
+    plugin.route(pages, { method: 'get', path, can: 'public', query: HomeQuery, cacheTags })(async (call) => {
+      const { category, tag, ...query } = call.query;
       const narrowed = await narrowingOf(plugin, call.actor);
       const build = async (actor: Viewer): Promise<View> => {
         await categories.refresh();
@@ -46,6 +49,7 @@ export function listPages(deps: PageDeps, access: Access): void {
           {
             ...query,
             path,
+            part: { category, tag },
             pinnedFirst: query.sort === undefined,
             categoryIds: narrowed && shown.map(({ id }) => id),
             where: narrowed?.where,
@@ -59,6 +63,8 @@ export function listPages(deps: PageDeps, access: Access): void {
           notes: narrowed?.notes,
           create: rights.canStartAnywhere(actor) && '/new',
           welcome: isGuest(actor) &&
+            !category &&
+            !tag &&
             (query.page ?? 1) === 1 && { count: total, text: settings.get('site.description') },
         });
       };
@@ -108,7 +114,7 @@ export function listPages(deps: PageDeps, access: Access): void {
       await categories.refresh();
       return categories.find(params['slug'] ?? '', actor);
     },
-  })(({ query, target }) =>
+  })(({ query: { tag, ...query }, target }) =>
     shared(async (actor) => {
       const path = `/c/${encodeURIComponent(target.slug)}`;
       const choice = await chooseFilter(plugin, target, query.filter);
@@ -118,6 +124,7 @@ export function listPages(deps: PageDeps, access: Access): void {
           ...query,
           ...choice,
           path,
+          part: { tag },
           category: target,
           total: choice.where ? undefined : await countOf([target]),
         },
