@@ -48,8 +48,10 @@ export const PostEvent = Type.Object({
 type DiscussionPayload = Readonly<{ discussion: Static<typeof DiscussionEvent> }>;
 type PostPayload = Readonly<{ post: Static<typeof PostEvent>; category_id: string }>;
 
-/** A new discussion has become visible. `post.created` is not raised for its first post. */
-export const discussionCreated = defineAction<DiscussionPayload>('discussion.created', {
+/**
+ * A new discussion has become visible. `post.created` is not raised for its first post, whose text is `content` here.
+ */
+export const discussionCreated = defineAction<DiscussionPayload & { readonly content: string }>('discussion.created', {
   public: Type.Object({ discussion: DiscussionEvent }),
 });
 /**
@@ -149,7 +151,7 @@ export const shownPosts = defineFilter<readonly (PostRecord | PostStub)[], { rea
 
 /**
  * Initial values, by field name, of the form for a new discussion, a reply or an edited post, when its URL asks for the
- * member's draft (`?draft=1`). `key` is the one in `ComposerSlot`.
+ * member's draft (`?draft=1`, or the id of one of several new discussions). `key` is the one in `ComposerSlot`.
  */
 export const composerValues = defineFilter<
   Readonly<Record<string, unknown>>,
@@ -981,6 +983,10 @@ export const composerFields = defineSlot<ComposerSlot>(
 export const composerEnd = defineSlot<ComposerSlot>(
   'composer.end',
   'In the form for a discussion or a post, below its buttons: notices about it, and more buttons.',
+);
+export const composerStart = defineSlot<ComposerSlot>(
+  'composer.start',
+  'In the form for a new discussion, above its first field: notices.',
 );
 export const composerAfterTitle = defineSlot<ComposerSlot>(
   'composer.after-title',

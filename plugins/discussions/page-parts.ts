@@ -88,6 +88,8 @@ interface ComposerInput {
   /** Key of the draft, in the browser and elsewhere. */
   readonly key: string;
   readonly writes: ComposerSlot['writes'];
+  /** Value of the parameter `draft` with which the address of the form leads back to this draft. */
+  readonly draft?: string;
   readonly submit?: string;
   readonly cancel?: string;
   readonly rows?: number;

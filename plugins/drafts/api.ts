@@ -15,7 +15,7 @@ export type DraftFields = Static<typeof DraftFields>;
 export const DraftRecord = Type.Object({
   key: Type.String({
     description:
-      '`new`, `reply-` and the id of a discussion, `edit-` and the id of a post, or the key of another plugin’s form, such as `message-` and the id of a conversation',
+      '`new-` and 12 hexadecimal digits that stand for one of several new discussions, `new` for one without them, `reply-` and the id of a discussion, `edit-` and the id of a post, or the key of another plugin’s form, such as `message-` and the id of a conversation',
   }),
   fields: DraftFields,
   updated_at: Time,

@@ -7,15 +7,16 @@ interface FormsDeps {
   /** The draft forms of other plugins. */
   readonly others: () => readonly DraftForms[];
 }
-const KEY = /^(?:new|(reply|edit)-([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}))$/;
+const KEY = /^(?:new(?:-([\da-f]{12}))?|(reply|edit)-([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}))$/;
 const NEW: DraftForm = { title: null, path: '/new' };
+const formOfNew = (id: string): DraftForm => (id === '' ? NEW : { ...NEW, draft: id });
 
 /** The kind of form that a key stands for: the part before the first hyphen. */
 export const kindOf = (key: string): string => key.split('-', 1)[0]!;
 
 /** Parses a key; undefined if it is not valid, so that only texts for the forum are ever stored. */
 const parseKey = (key: string): { readonly kind: 'new' | 'reply' | 'edit'; readonly id: string } | undefined => {
-  const [all, kind = 'new', id = ''] = KEY.exec(key) ?? [];
+  const [all, newId = '', kind = 'new', id = newId] = KEY.exec(key) ?? [];
   return all === undefined ? undefined : { kind: kind as 'new' | 'reply' | 'edit', id };
 };
 
@@ -46,13 +47,13 @@ async function ofDiscussions(
     return one ? [{ key, ...one }] : [];
   });
   const idsOf = (kind: string): string[] => parsed.flatMap((one) => (one.kind === kind ? [one.id] : []));
-  if (parsed.every(({ kind }) => kind === 'new')) return parsed.map(({ key }) => [key, NEW]);
+  if (parsed.every(({ kind }) => kind === 'new')) return parsed.map(({ key, id }) => [key, formOfNew(id)]);
   const posts = new Map((await discussions.posts(idsOf('edit'), viewer)).map((post) => [post.id, post]));
   const discussionIds = [...idsOf('reply'), ...[...posts.values()].map((post) => post.discussion_id)];
   const records = await discussions.records([...new Set(discussionIds)], viewer);
   const known = new Map(records.map((record) => [record.id, record]));
   return parsed.flatMap(({ key, kind, id }): readonly (readonly [string, DraftForm])[] => {
-    if (kind === 'new') return [[key, NEW]];
+    if (kind === 'new') return [[key, formOfNew(id)]];
     const record = known.get((kind === 'edit' ? posts.get(id)?.discussion_id : id) ?? '');
     if (!record) return [];
     return [[key, { title: record.title, path: kind === 'edit' ? `/p/${id}/edit` : `/d/${record.number}/reply` }]];

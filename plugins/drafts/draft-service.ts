@@ -58,7 +58,7 @@ export class DraftService implements Drafts {
   }
 
   async sent(userId: string, keys: readonly string[], content: string): Promise<void> {
-    await this.#deps.store.removeSent(userId, keys, 'content', content);
+    await this.#deps.store.removeSent(userId, keys, content);
   }
 
   list(viewer: Member, request: ListRequest): Promise<Page<Draft>> {
@@ -97,7 +97,7 @@ export class DraftService implements Drafts {
     const forms = await formsOf(keys, this.#deps, viewer);
     return drafts.map(({ key, fields, updatedAt }, at) => {
       const form = forms[at];
-      const path = form ? `${form.path}?${queryOf(fields)}${form.hash ?? ''}` : null;
+      const path = form ? `${form.path}?${queryOf(fields, form.draft)}${form.hash ?? ''}` : null;
       const typed = textOf(fields['title'] ?? fields['subject']);
       const record = {
         key,
@@ -116,8 +116,8 @@ export class DraftService implements Drafts {
  * The query string that makes the form load its draft. Repeats the query parameters of the form's URL, which are stored
  * under names with a “?”, up to the maximum length.
  */
-function queryOf(fields: DraftFields): string {
-  let query = 'draft=1';
+function queryOf(fields: DraftFields, draft = '1'): string {
+  let query = `draft=${draft}`;
   for (const [name, value] of Object.entries(fields)) {
     if (!name.startsWith('?') || name === '?draft') continue;
     const more = `${query}&${new URLSearchParams({ [name.slice(1)]: String(value) }).toString()}`;

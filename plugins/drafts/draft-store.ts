@@ -30,14 +30,24 @@ export interface Limits {
   readonly most: number;
   readonly bytes: number;
 }
+/** The texts of a discussion that was sent. */
+interface Sent {
+  readonly title: string;
+  readonly content: string;
+}
 interface Conditions extends Limits {
   /** When the draft to be replaced was written, null for none; undefined replaces any. */
   readonly replaces: Date | null | undefined;
 }
 
 const COLUMNS = sql<Draft>`key, fields, updated_at as "updatedAt"`;
+/** Keys of drafts of new discussions. */
+const NEW = sql`(key = 'new' or key like 'new-%')`;
 const DAY = 86_400_000;
 const words = (text: RawBuilder<unknown>): RawBuilder<unknown> => sql`btrim(regexp_replace(${text}, '\\s+', ' ', 'g'))`;
+/** Whether a field equals what was sent, whatever white space is between the words. */
+const same = (field: 'title' | 'content', sent: string): RawBuilder<unknown> =>
+  sql`${words(sql`fields->>${field}::text`)} = ${words(sql`${sent}::text`)}`;
 
 /** The table of drafts, with one row for each member and form. */
 export class DraftStore {
@@ -87,6 +97,13 @@ export class DraftStore {
     return { items, hasMore, nextCursor };
   }
 
+  /** The keys of all drafts of new discussions, newest first. */
+  async newKeys(userId: string): Promise<readonly string[]> {
+    const rows = await this.#data.all(sql<{ key: string }>`select key from draft
+      where user_id = ${userId} and ${NEW} order by updated_at desc, key desc`);
+    return rows.map(({ key }) => key);
+  }
+
   async count(userId: string): Promise<number> {
     const row = await this.#data.one(
       sql<{ count: number }>`select count(*)::integer as count from draft where user_id = ${userId}`,
@@ -130,12 +147,25 @@ export class DraftStore {
   }
 
   /**
-   * Removes drafts whose field equals what was sent: a different one under the same key was written elsewhere, and
+   * Removes drafts whose text equals what was sent: a different one under the same key was written elsewhere, and
    * stays.
    */
-  async removeSent(userId: string, keys: readonly string[], field: 'title' | 'content', sent: string): Promise<void> {
+  async removeSent(userId: string, keys: readonly string[], content: string): Promise<void> {
     await this.#data.all(sql`delete from draft where user_id = ${userId} and key = any(${keys}::text[])
-      and ${words(sql`fields->>${field}::text`)} = ${words(sql`${sent}::text`)}`);
+      and ${same('content', content)}`);
+  }
+
+  /**
+   * Removes the draft of a discussion that was sent. Plugins may change its text on the way, so the title is enough
+   * where only one draft has it.
+   */
+  async removeSentDiscussion(userId: string, { title, content }: Sent): Promise<void> {
+    await this.#data.all(sql`with titled as (
+        select key, count(*) over () as titled, coalesce(${same('content', content)}, false) as whole from draft
+        where user_id = ${userId} and ${NEW} and ${same('title', title)}
+      )
+      delete from draft where user_id = ${userId}
+        and key in (select key from titled where whole or titled = 1)`);
   }
 
   /**

@@ -1,6 +1,12 @@
 import { notFound, Type } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
-import { composerEnd, listTabs, type ComposerSlot, type Discussions } from 'parley-forum/plugins/discussions';
+import {
+  composerEnd,
+  composerStart,
+  listTabs,
+  type ComposerSlot,
+  type Discussions,
+} from 'parley-forum/plugins/discussions';
 import {
   fill,
   navigation,
@@ -61,6 +67,19 @@ export function draftPages({ plugin, discussions, others, drafts, store, web }: 
     );
   });
   plugin.extend(slotFillings, elements);
+
+  // A new discussion begins empty, beside the others that its author has not finished.
+  const unfinished = fill(composerStart, async (forms, viewer) => {
+    if (isGuest(viewer)) return [];
+    const keys = await store.newKeys(viewer.id);
+    return Promise.all(
+      forms.map(({ key }) => {
+        const count = keys.filter((one) => one !== key).length;
+        return web.fragment(viewer, '@drafts/unfinished', { count, href: LIST, keys: keys.join(' '), key });
+      }),
+    );
+  });
+  plugin.extend(slotFillings, unfinished);
 
   plugin.route(pages, {
     method: 'get',

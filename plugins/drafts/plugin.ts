@@ -82,26 +82,26 @@ export default definePlugin({
     const done = { awaited: true };
     plugin.on(
       discussionCreated,
-      ({ discussion: { author, title } }) => store.removeSent(author.id, ['new'], 'title', title),
+      ({ discussion: { author, title }, content }) => store.removeSentDiscussion(author.id, { title, content }),
       done,
     );
     plugin.on(
       postCreated,
       ({ post: { author, discussion_id, content } }) =>
-        store.removeSent(author.id, [`reply-${discussion_id}`], 'content', content),
+        store.removeSent(author.id, [`reply-${discussion_id}`], content),
       done,
     );
     plugin.on(
       postHeld,
       ({ held_post: { author, discussion_id: discussionId }, title, content }) =>
         discussionId === null
-          ? store.removeSent(author.id, ['new'], 'title', title)
-          : store.removeSent(author.id, [`reply-${discussionId}`], 'content', content),
+          ? store.removeSentDiscussion(author.id, { title, content })
+          : store.removeSent(author.id, [`reply-${discussionId}`], content),
       done,
     );
     plugin.on(
       postUpdated,
-      ({ post: { author, id, content } }) => store.removeSent(author.id, [`edit-${id}`], 'content', content),
+      ({ post: { author, id, content } }) => store.removeSent(author.id, [`edit-${id}`], content),
       done,
     );
     plugin.on(

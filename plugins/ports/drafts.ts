@@ -8,6 +8,8 @@ export interface DraftForm {
   readonly path: string;
   /** Fragment of the form on its page, including the `#`. */
   readonly hash?: string;
+  /** Value of the parameter `draft` of the form’s address that loads this draft; 1 by default. */
+  readonly draft?: string;
 }
 
 /** A plugin's forms whose drafts are saved on the server, in addition to those of discussions and posts. */

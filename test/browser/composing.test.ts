@@ -310,13 +310,15 @@ describe('a draft of a new discussion', () => {
     const page = await open('/new', true);
     await write(page);
     await page.goto('/');
-    await page.goto('/new');
-    expect(await seen(page.getByText(/^Your draft from .* is back\./))).toBe(true);
-    expect(await inForm(page)).toEqual(FULL);
+    await page.goBack();
+    await page.locator('.composer-bar').waitFor();
+    await expect.poll(() => inForm(page)).toEqual(FULL);
+    expect(new URL(page.url()).search).toMatch(/^\?draft=[\da-f]{12}$/);
     const removed = page.waitForResponse((answer) => answer.request().method() === 'DELETE');
     await page.getByRole('button', { name: 'Discard' }).click();
-    expect(await inForm(page)).toEqual(EMPTY);
     await removed;
+    await page.waitForURL('**/new');
+    expect(await inForm(page)).toEqual(EMPTY);
     await page.reload();
     expect(await inForm(page)).toEqual(EMPTY);
     await page.context().close();
@@ -328,7 +330,7 @@ describe('a draft of a new discussion', () => {
       const page = await open('/new', true);
       const onTheWay: Route[] = [];
       await page.route(
-        '**/api/drafts/new',
+        '**/api/drafts/new-*',
         async (route) => {
           onTheWay.push(route);
           await route.abort();
@@ -339,49 +341,96 @@ describe('a draft of a new discussion', () => {
       await page.locator('.composer-bar').waitFor();
       await page.getByLabel('Title').fill(TITLE);
       await copied;
+      const address = page.url();
       await page.goto('/');
-      await page.goto('/new');
+      await page.goto(address);
       expect(await seen(page.getByText(/^Your draft from .* is back\./))).toBe(true);
       expect((await onTheWay[0]!.fetch()).status()).toBe(200);
       const removed = page.waitForResponse((answer) => answer.request().method() === 'DELETE');
       await page.getByRole('button', { name: 'Discard' }).click();
       await removed;
-      await page.reload();
+      await page.waitForURL('**/new');
+      await page.goto(address);
       await page.locator('.composer-bar').waitFor();
       expect(await page.getByLabel('Title').inputValue()).toBe('');
       await page.context().close();
     },
   );
 
-  test.runIf(FULL)('without a category keeps the one preselected by the page', async () => {
+  test('leaves a form that is opened for another category empty, and is one press away', async () => {
     const page = await open('/new', true);
+    const heard = listen(page);
     await page.locator('.composer-bar').waitFor();
     await page.getByLabel('Title').fill(TITLE);
+    await text(page).pressSequentially(TEXT);
     await page.goto('/');
     await page.goto('/new?category=general');
-    expect(await seen(page.getByText(/^Your draft from .* is back\./))).toBe(true);
-    expect((await inForm(page)).slice(0, 2)).toEqual([TITLE, ['General']]);
+    await page.locator('.composer-bar').waitFor();
+    expect(await seen(page.getByRole('link', { name: 'You have 1 unfinished discussion' }))).toBe(true);
+    expect(await inForm(page)).toEqual(['', ['General'], '', '']);
+    await text(page).pressSequentially('Another');
+    await page.goto('/drafts');
+    await page.getByRole('main').getByRole('link', { name: TITLE }).click();
+    expect(await seen(page.getByRole('link', { name: 'You have 1 unfinished discussion' }))).toBe(true);
+    await expect.poll(() => inForm(page)).toEqual([TITLE, [], '', TEXT]);
+    expect(heard).toEqual([]);
+    await page.context().close();
+  });
+
+  test('comes back with its last letters when the page is loaded again, whatever the server has of it', async () => {
+    const page = await open('/new?category=general', true);
+    await defined(page, 'x-draft');
+    await text(page).pressSequentially('First');
+    const bob = forum.app.client();
+    await bob.login('bob', PASSWORD);
+    await expect.poll(async () => (await bob.get('/api/drafts')).body.drafts[0]?.excerpt).toBe('First');
+    // From here on nothing reaches the server, as when the browser crashes.
+    await page.route('**/api/drafts/**', (route) => route.abort());
+    await text(page).press('Control+End');
+    await text(page).pressSequentially(' and last');
+    await expect.poll(() => page.evaluate('JSON.stringify(localStorage)')).toContain('First and last');
+    const address = page.url();
+    await page.goto('about:blank');
+    await page.goto(address);
+    await expect.poll(() => text(page).inputValue()).toBe('First and last');
+    expect(await chosen(page)).toEqual(['General']);
+    await page.context().close();
+  });
+
+  test('that the server did not accept is named where a new discussion begins', async () => {
+    const page = await open('/new', true);
+    await page.locator('.composer-bar').waitFor();
+    await page.route('**/api/drafts/**', (route) => route.abort());
+    const refused = page.waitForEvent('requestfailed');
+    await text(page).fill('Of ash');
+    await page.getByLabel('Title').fill('<b>Oars</b>');
+    await refused;
+    await page.goto('/');
+    await page.goto('/new');
+    await page.getByRole('link', { name: 'Only on this device: “<b>Oars</b>”' }).click();
+    await expect.poll(() => text(page).inputValue()).toBe('Of ash');
     await page.context().close();
   });
 
   test.runIf(FULL)('outlives the session, is not shown to other users, and is deleted once it is sent', async () => {
     const page = await open('/new', true);
     await write(page);
+    const address = page.url();
     await page.goto('/');
     await forum.endSessions('bob');
     await logIn(page, 'ada');
-    await page.goto('/new');
+    await page.goto(address);
     await page.locator('.composer-bar').waitFor();
     expect(await inForm(page)).toEqual(EMPTY);
     await page.context().clearCookies();
     await logIn(page, 'bob');
-    await page.goto('/new');
-    expect(await seen(page.getByText(/^Your draft from .* is back\./))).toBe(true);
-    expect(await inForm(page)).toEqual(FULL);
+    await page.goto(address);
+    await page.locator('.composer-bar').waitFor();
+    await expect.poll(() => inForm(page)).toEqual(FULL);
     await page.getByRole('button', { name: 'Start discussion' }).click();
     expect(await seen(page.getByRole('heading', { name: TITLE, level: 1 }))).toBe(true);
     await page.getByRole('link', { name: 'varnish' }).first().waitFor();
-    await page.goto('/new');
+    await page.goto(address);
     await page.locator('.composer-bar').waitFor();
     expect(await inForm(page)).toEqual(EMPTY);
     await page.context().close();

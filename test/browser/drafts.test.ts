@@ -173,7 +173,6 @@ test('leaving a page at once preserves its whole form', async () => {
     .poll(async () => [await area(page).inputValue(), await page.getByLabel('Tags').inputValue()])
     .toEqual(['Holds best?', 'oak']);
   await expect.poll(() => page.getByRole('radio', { name: 'General' }).isChecked()).toBe(true);
-  await open(page, '/new');
   await page.getByRole('button', { name: 'Discard' }).click();
   await expect.poll(kept).toEqual({});
   await page.context().close();

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { HttpError, Type } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { discussionFields, type DiscussionHead, type PostRecord } from 'parley-forum/plugins/discussions';
@@ -36,6 +37,18 @@ interface AnsweredPost {
 /** Number of the post that a URL says is answered; quoting a post answers it. */
 const answeredIn = (query: Readonly<Record<string, string | undefined>>): string | undefined =>
   query['to'] || query['quote'] || undefined;
+/** Id of the draft of a new discussion. */
+const DRAFT_ID = /^[\da-f]{12}$/;
+/**
+ * The id of the draft that a form for a new discussion writes: the one given, or a new one, so that a form begins empty
+ * beside others. `1` is the draft without an id, from before there were several.
+ */
+const draftIdOf = (given: string | undefined): string => {
+  if (given === '1') return '';
+  return given !== undefined && DRAFT_ID.test(given) ? given : randomBytes(6).toString('hex');
+};
+const draftParameter = (id: string): string => id || '1';
+const newKey = (id: string): string => (id === '' ? 'new' : `new-${id}`);
 const ReplyForm = Type.Object({ content: Text, preview: Text, remove: Text });
 
 /** /new and /d/…/reply: pages to write new posts. */
@@ -46,11 +59,11 @@ export function writingPages(deps: PageDeps): void {
   const NewForm = withFields(
     plugin,
     discussionFields,
-    Type.Object({ title: Text, content: Text, category_id: Text, preview: Text }),
+    Type.Object({ title: Text, content: Text, category_id: Text, preview: Text, draft: Text }),
     'body',
   );
 
-  const newView = (viewer: Viewer, draft: FormDraft): View => {
+  const newView = (viewer: Viewer, draft: FormDraft, id: string): View => {
     // Guests only get here if their session ended while they were writing: their text and their choice of category must
     // be preserved.
     const open = categories
@@ -62,13 +75,15 @@ export function writingPages(deps: PageDeps): void {
     const model = {
       message: draft.message,
       problems: draft.problems,
+      draft: draftParameter(id),
       wrong: problemsByField(draft),
       title: textOf(draft.values['title']),
       category_id: category?.id ?? '',
       options: open.map(({ id, name, description, hue }) => ({ value: id, label: name, help: description, hue })),
       cards: open.length <= MOST_CARDS,
       composer: composer(draft, {
-        key: 'new',
+        key: newKey(id),
+        draft: draftParameter(id),
         writes: 'discussion',
         cancel: category ? `/c/${encodeURIComponent(category.slug)}` : '/',
         rows: 12,
@@ -79,11 +94,10 @@ export function writingPages(deps: PageDeps): void {
 
   plugin.route(pages, { method: 'get', path: '/new', can: 'member' })(async ({ actor, req }) => {
     await categories.refresh();
-    const { category, title } = queryOf(req);
-    return newView(
-      actor,
-      await initialValues(deps, { category_id: category, title }, { key: 'new', viewer: actor, req }),
-    );
+    const { category, title, draft } = queryOf(req);
+    const id = draftIdOf(draft);
+    const values = { category_id: category, title };
+    return newView(actor, await initialValues(deps, values, { key: newKey(id), viewer: actor, req }), id);
   });
 
   plugin.route(pages, {
@@ -93,11 +107,11 @@ export function writingPages(deps: PageDeps): void {
     body: NewForm,
     options: {
       longText: true,
-      rerender: (retry) => newView(retry.actor, draftOf(retry)),
+      rerender: (retry) => newView(retry.actor, draftOf(retry), draftIdOf(textOf(retry.body['draft']))),
     },
   })(async ({ actor, body }) => {
     await categories.refresh();
-    if (body.preview !== undefined) return newView(actor, await previewOf(markdown, body));
+    if (body.preview !== undefined) return newView(actor, await previewOf(markdown, body), draftIdOf(body.draft));
     const { held, written } = await writer.sendDiscussion(actor, {
       title: textOf(body.title),
       content: textOf(body.content),

@@ -221,7 +221,7 @@ export class DiscussionWriter {
         { id, number: written.number, title, slug, categoryId: category.id, createdAt: now },
         author,
       );
-      await plugin.emit(discussionCreated, { discussion: event });
+      await plugin.emit(discussionCreated, { discussion: event, content });
       return written.number;
     });
     await cache.purge(discussionCacheTags.lists, headTag(number), countTag(category.id));

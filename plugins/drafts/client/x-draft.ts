@@ -62,6 +62,7 @@ class DraftCopy extends HTMLElement {
     addEventListener('pageshow', this.#return);
     const { at = '' } = this.dataset;
     if (at === '' && this.#known) this.#know(undefined);
+    if (at !== '' && at === this.#known?.at) void this.#behind();
     if (at !== '' && at !== this.#known?.at) this.#finding = this.#find().finally(() => (this.#finding = undefined));
     this.#want();
   }
@@ -98,6 +99,13 @@ class DraftCopy extends HTMLElement {
   #know(known: Known | undefined): void {
     this.#known = known;
     store.set(this.#storeKey, known && JSON.stringify(known));
+  }
+
+  /** Tells a form that was filled from the copy that this device wrote it, and may have a later state of the draft. */
+  async #behind(): Promise<void> {
+    if (!new URLSearchParams(location.search).has('draft')) return;
+    await customElements.whenDefined('x-composer');
+    this.#form.dispatchEvent(new CustomEvent('forum:draft-behind'));
   }
 
   /** Tells the form about the copy that another device wrote; resolves to whether there is one. */

@@ -66,12 +66,16 @@ class Composer extends HTMLElement {
     const { form } = area;
     if (!form || !this.dataset['draft']) return;
     this.#draft = new FormDraft(form, `${document.body.dataset['viewer']} ${this.dataset['draft']}`);
-    form.addEventListener('input', () => this.#later());
+    form.addEventListener('input', () => {
+      this.#own();
+      this.#later();
+    });
     form.addEventListener('submit', () => this.#save());
     form.addEventListener('forum:sent', () => this.#forget());
     form.addEventListener('reset', () => this.#drop());
     form.addEventListener('forum:draft-wanted', () => this.#dispatch());
     form.addEventListener('forum:draft-found', (event) => this.#found(event as CustomEvent<FoundDraft>));
+    form.addEventListener('forum:draft-behind', () => this.#offer(true));
     this.#offer();
   }
 
@@ -190,6 +194,15 @@ class Composer extends HTMLElement {
     }
   }
 
+  /** From the first letter on, the page's address leads back to this draft, as after a reload or a crash. */
+  #own(): void {
+    const { own } = this.dataset;
+    const address = new URL(location.href);
+    if (own === undefined || address.searchParams.get('draft') === own) return;
+    address.searchParams.set('draft', own);
+    history.replaceState(history.state, '', address);
+  }
+
   #later(): void {
     clearTimeout(this.#waiting);
     this.#waiting = setTimeout(() => this.#keep(), DRAFT_AFTER);
@@ -235,8 +248,11 @@ class Composer extends HTMLElement {
     this.#waiting = undefined;
   }
 
-  /** Restores a draft into an empty field. If the server sent a text, the writer chooses between the two. */
-  #offer(): void {
+  /**
+   * Restores a draft into an empty field, or into one that has an earlier state of the same draft (`behind`) and that
+   * nobody has changed since. If the server sent another text, the writer chooses between the two.
+   */
+  #offer(behind = false): void {
     const draft = this.#draft;
     const kept = draft?.kept;
     if (!draft) return;
@@ -247,10 +263,10 @@ class Composer extends HTMLElement {
       return;
     }
     const time = moment(kept.getTime(), { dateStyle: 'medium', timeStyle: 'short' });
-    const empty = this.#empty;
-    if (empty) draft.restore();
-    const line = this.#say(t(empty ? 'restored' : 'kept', { time }));
-    this.#choices(line, empty ? undefined : () => draft.restore());
+    const safe = this.#empty || (behind && this.#waiting === undefined);
+    if (safe) draft.restore();
+    const line = this.#say(t(safe ? 'restored' : 'kept', { time }));
+    this.#choices(line, safe ? undefined : () => draft.restore());
   }
 
   /**

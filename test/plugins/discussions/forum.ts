@@ -103,7 +103,10 @@ const listener = (happened: Happening[]): Plugin =>
   definePlugin({
     id: 'test-listener',
     setup(_services, plugin) {
-      for (const action of [discussionCreated, discussionUpdated, discussionDeleted])
+      plugin.on(discussionCreated, ({ discussion }) => {
+        happened.push({ action: discussionCreated.id, payload: { discussion } });
+      });
+      for (const action of [discussionUpdated, discussionDeleted])
         plugin.on(action, (payload) => void happened.push({ action: action.id, payload }));
       for (const action of [postCreated, postUpdated, postDeleted])
         plugin.on(action, (payload) => void happened.push({ action: action.id, payload }));

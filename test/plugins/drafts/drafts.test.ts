@@ -328,6 +328,71 @@ describe('pages', () => {
   });
 });
 
+describe('several new discussions', () => {
+  const ids = ['0a1b2c3d4e5f', 'f5e4d3c2b1a0'] as const;
+  const begin = async (): Promise<void> => {
+    await put('bob', `new-${ids[0]}`, { title: 'Oars', content: 'Of ash', category_id: 'general' });
+    later();
+    await put('bob', `new-${ids[1]}`, { title: 'Sails', content: 'Of flax' });
+    later();
+  };
+  const ownId = (form: string): string | undefined => /name="draft" value="([^"]*)"/.exec(form)?.[1];
+
+  test('each have a draft, continued at its own address, without JavaScript as well', async () => {
+    await begin();
+    expect((await listed('bob')).map(({ key, url }) => [key, url])).toEqual([
+      [`new-${ids[1]}`, `http://forum.test/new?draft=${ids[1]}`],
+      [`new-${ids[0]}`, `http://forum.test/new?draft=${ids[0]}`],
+    ]);
+    expect(await page('/drafts', 'bob')).toContain(`href="/new?draft=${ids[0]}"`);
+    const form = await page(`/new?draft=${ids[0]}`, 'bob');
+    expect(form).toMatch(/value="Oars"[^]*Of ash<\/textarea>/);
+    expect([ownId(form), form.includes(`data-draft="new-${ids[0]}"`)]).toEqual([ids[0], true]);
+    // A preview, and a form that is shown again, stay with their draft.
+    const again = await forum.as.bob.submit('/new', { draft: ids[0], title: '', content: 'Of ash' });
+    expect(ownId(again.text)).toBe(ids[0]);
+    const preview = await forum.as.bob.submit('/new', { draft: ids[0], content: 'Of ash', preview: '1' });
+    expect(ownId(preview.text)).toBe(ids[0]);
+    // Nobody else gets them, whatever address they open.
+    expect(await page(`/new?draft=${ids[0]}`, 'ada')).not.toContain('Oars');
+    await clear('bob');
+  });
+
+  test('leave the form empty, which says how many there are and keeps the category it was opened for', async () => {
+    await begin();
+    const form = await page('/new?category=general', 'bob');
+    expect(form).toMatch(/<a href="\/drafts">You have 2 unfinished discussions<\/a>/);
+    expect(form).not.toMatch(/Oars|Of ash|Sails/);
+    const other = await page('/new?category=general', 'bob');
+    expect(ownId(form)).toMatch(/^[\da-f]{12}$/);
+    expect(ownId(other)).not.toBe(ownId(form));
+    expect(ownId(await page('/new?draft=%3Cscript%3E', 'bob'))).toMatch(/^[\da-f]{12}$/);
+    expect(await page(`/new?draft=${ids[0]}`, 'bob')).toContain('You have 1 unfinished discussion<');
+    await clear('bob');
+    expect(await page('/new', 'bob')).not.toContain('unfinished discussion');
+  });
+
+  test('are deleted one by one: the one that was sent', async () => {
+    await begin();
+    await put('bob', 'new-000000000000', { title: 'Oars', content: 'Of oak' });
+    const send = (content: string) => forum.as.bob.submit('/new', { title: 'Oars', content, category_id: 'general' });
+    await send('Of elm');
+    expect((await keysOf('bob')).length).toBe(3);
+    await send('Of\r\nash');
+    expect((await keysOf('bob')).toSorted()).toEqual(['new-000000000000', `new-${ids[1]}`]);
+    await clear('bob');
+  });
+
+  test('count towards the limit of drafts', async () => {
+    for (const digit of '1234') expectStatus(await put('ada', `new-${digit.repeat(12)}`, { content: 'x' }), 200);
+    const refused = await put('ada', `new-${'5'.repeat(12)}`, { content: 'x' });
+    expect([refused.status, refused.body.code]).toEqual([409, 'draft_limit']);
+    for (const key of ['new-', 'new-1', `new-${'g'.repeat(12)}`, `new-${'1'.repeat(13)}`])
+      expect((await put('ada', key, { content: 'x' })).status, key).toBe(404);
+    await clear('ada');
+  });
+});
+
 test('without JavaScript, a form shows when its draft was saved, and discards it whatever else it submits', async () => {
   const { id, number } = await forum.start('ada', 'Rudder');
   const path = `/d/${number}/reply`;

@@ -100,6 +100,7 @@ const FOUND: Readonly<Record<string, readonly [as: Name | 'guest', page: string 
     'composer.completion': ['bob', '/new', () => 'discussion'],
     'composer.tools': ['bob', '/new', () => 'discussion'],
     'composer.hints': ['bob', '/new', () => 'discussion'],
+    'composer.start': ['bob', '/new', () => 'discussion'],
     'composer.after-title': ['bob', '/new', () => 'discussion'],
     'composer.fields': ['bob', '/new', () => 'discussion'],
     'composer.end': ['bob', '/new', () => 'discussion'],
