@@ -33,44 +33,59 @@ interface ChosenPart {
 }
 
 /** Narrows a list to the part that the reader chose. Throws 404 for what the viewer cannot see. */
-export async function choosePart(
-  { plugin, categories }: PartDeps,
-  list: ListPage,
-  viewer: Viewer,
-): Promise<ChosenPart> {
+export async function choosePart(deps: PartDeps, list: ListPage, viewer: Viewer): Promise<ChosenPart> {
+  const { plugin, categories } = deps;
   const { part = {} } = list;
   const visible = categories
     .visible(viewer)
     .filter(({ id }) => (list.category ? id === list.category.id : list.categoryIds?.includes(id) !== false));
   const source = 'tag' in part ? plugin.extensions(listTagSources)[0]?.value : undefined;
-  const category = part.category ? categories.find(part.category, viewer) : undefined;
-  if (part.category && !category) throw notFound('There is no such category');
-  const ids = visible
-    .filter(({ id, parentId }) => !category || id === category.id || parentId === category.id)
-    .map(({ id }) => id);
-  const tag = part.tag ? await source?.find(part.tag, viewer, ids) : undefined;
-  if (part.tag && !tag) throw notFound('There is no such tag');
+  const category = part.category ? found(categories.find(part.category, viewer)) : undefined;
+  const ids = visible.filter((one) => !category || isWithin(one, category)).map(({ id }) => id);
+  const tag = part.tag ? found(await source?.find(part.tag, viewer, ids)) : undefined;
   const offered = (await source?.offered(visible.map(({ id }) => id))) ?? [];
+  const [{ slug: categorySlug, name: categoryName }, { slug: tagSlug, name: tagName }] = [
+    category ?? NOTHING,
+    tag ?? NOTHING,
+  ];
+  const options = [
+    { name: 'category', value: categorySlug, options: 'category' in part ? categoryOptions(visible) : [] },
+    { name: 'tag', value: tagSlug, options: tagOptions(offered, tag) },
+  ] as const;
+  const names = [
+    { name: 'category', label: categoryName },
+    { name: 'tag', label: tagName },
+  ] as const;
   return {
-    parameters: { category: category?.slug, tag: tag?.slug },
-    narrowed:
-      category || tag
-        ? {
-            ...(category && { categoryIds: ids }),
-            ...conditionOf(list, tag),
-            total: await totalOf(categories, list, ids, tag),
-          }
-        : undefined,
-    choices: [
-      ...('category' in part
-        ? [{ name: 'category' as const, value: category?.slug, options: categoryOptions(visible) }]
-        : []),
-      ...(source ? [{ name: 'tag' as const, value: tag?.slug, options: tagOptions(offered, tag) }] : []),
-    ].filter(({ options }) => options.length > 0),
-    chosen: [
-      ...(category ? [{ name: 'category' as const, label: category.name }] : []),
-      ...(tag ? [{ name: 'tag' as const, label: tag.name }] : []),
-    ],
+    parameters: { category: categorySlug, tag: tagSlug },
+    narrowed: category || tag ? await narrowedTo(categories, list, { ids, category, tag }) : undefined,
+    choices: options.filter((choice) => choice.options.length > 0),
+    chosen: names.flatMap(({ name, label }) => (label === undefined ? [] : [{ name, label }])),
+  };
+}
+
+const NOTHING = { slug: undefined, name: undefined };
+const isWithin = ({ id, parentId }: Category, category: Category): boolean =>
+  id === category.id || parentId === category.id;
+
+function found<T>(chosen: T | undefined): T {
+  if (!chosen) throw notFound('There is no such category or tag');
+  return chosen;
+}
+
+async function narrowedTo(
+  categories: CategoryService,
+  list: ListPage,
+  {
+    ids,
+    category,
+    tag,
+  }: { readonly ids: readonly string[]; readonly category: Category | undefined; readonly tag: FoundTag },
+): Promise<ChosenPart['narrowed']> {
+  return {
+    ...(category && { categoryIds: ids }),
+    ...conditionOf(list, tag),
+    total: await totalOf(categories, list, ids, tag),
   };
 }
 
