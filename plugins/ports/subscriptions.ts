@@ -11,11 +11,11 @@ export type Level = (typeof LEVELS)[number];
 /** How closely members follow discussions. */
 export interface Subscriptions {
   /**
-   * Members who watch a discussion, page by page: pass the last id of the previous page. At most `limit` ids,
-   * ascending.
+   * Members who watch a discussion, or its category or one of its tags unless they chose `normal` or `muted` for the
+   * discussion, page by page: pass the last id of the previous page. At most `limit` ids, ascending, in one statement.
    */
   watchers(
-    discussionId: string,
+    discussion: { readonly id: string; readonly categoryId: string },
     options: { readonly after?: string; readonly limit: number },
   ): Promise<readonly string[]>;
   /**

@@ -2,7 +2,7 @@ import { Type, type Environment, type PluginHandle } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { nameOf, profileAbout, userCardActions, type Author } from 'parley-forum/plugins/accounts';
 import { categoryActions, listActions, postMenu } from 'parley-forum/plugins/discussions';
-import { follow, FOLLOW_LEVELS, type FollowKind } from 'parley-forum/plugins/subscriptions';
+import { follow, FOLLOW_LEVELS, followLevelsOf, type FollowKind } from 'parley-forum/plugins/subscriptions';
 import {
   fill,
   localPath,
@@ -43,7 +43,7 @@ export function addFollowPages(
           const current = await deps.follows.level(viewer.id!, { kind, id });
           const textOf = (level: string): string =>
             `subscriptions:follow.${level === 'muted' && kind === 'member' ? 'ignored' : level}`;
-          const levels = FOLLOW_LEVELS.map((level) => ({
+          const levels = followLevelsOf(kind).map((level) => ({
             level,
             current: level === current,
             label: textOf(level),
@@ -91,7 +91,7 @@ export function addFollowPages(
       return_to: Type.Optional(Type.String({ maxLength: 2_048, description: 'The page to redirect to afterwards' })),
     }),
   })(async ({ actor, body: { kind, subject_id: id, level, return_to: returnTo } }) => {
-    const choice = level === 'normal' ? { leave: ['following', 'muted'] as const } : level;
+    const choice = level === 'normal' ? { leave: ['following', 'watching', 'muted'] as const } : level;
     const found = await changeFollow(deps, { kind, id }, choice, actor);
     const next = returnTo === undefined ? (found?.url ?? '/following') : localPath(returnTo, environment.baseUrl);
     if (!found) return redirect(next);

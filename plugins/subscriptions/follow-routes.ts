@@ -1,7 +1,13 @@
-import { notFound, Type, type PluginHandle } from 'parley-forum';
+import { InvalidInput, notFound, Type, type PluginHandle } from 'parley-forum';
 import type { Member } from 'parley-forum/plugins/access';
 import { api, listOf, pageFields, pageOf, Paging } from 'parley-forum/plugins/api';
-import { follow, FOLLOW_KINDS, FollowRecord, type FollowLevel } from 'parley-forum/plugins/subscriptions';
+import {
+  follow,
+  FOLLOW_KINDS,
+  followLevelsOf,
+  FollowRecord,
+  type FollowLevel,
+} from 'parley-forum/plugins/subscriptions';
 import type { Followed, FollowService } from './follow-service.ts';
 import type { Subject, Subjects } from './subjects.ts';
 
@@ -34,6 +40,8 @@ export async function changeFollow(
   const found = await subjects.find(kind, id, actor);
   const chosen = { kind, id: found?.id ?? id };
   const leaves = typeof choice === 'object';
+  if (!leaves && !followLevelsOf(kind).includes(choice))
+    throw new InvalidInput([{ field: 'level', message: 'is for categories and tags only' }]);
   const level = await follows.level(actor.id, chosen);
   if (!found && (!leaves || !choice.leave.includes(level)))
     throw notFound('There is nothing of that kind with this id');
@@ -49,12 +57,32 @@ export function addFollowRoutes(plugin: PluginHandle, deps: FollowDeps): void {
     method: 'post',
     path: '/subscriptions/follow',
     can: follow,
-    summary: 'Follow a category, a tag or a member, or stop: followers are notified of new discussions there',
-    body: Type.Object({ ...FollowBody, following: Type.Boolean() }),
-    result: Type.Object({ kind: FollowBody.kind, subject_id: Type.String(), following: Type.Boolean() }),
-  })(async ({ actor, body: { kind, subject_id: id, following } }) => {
-    const found = await changeFollow(deps, { kind, id }, following ? 'following' : { leave: ['following'] }, actor);
-    return { kind, subject_id: found?.id ?? id, following };
+    summary:
+      'Follow a category, a tag or a member, or stop: followers are notified of new discussions there, and who watches it of replies, too',
+    body: Type.Object({
+      ...FollowBody,
+      following: Type.Boolean(),
+      level: Type.Optional(
+        Type.Enum(['following', 'watching'], {
+          description: 'With `following`, how closely; `watching` is for categories and tags. Default: `following`',
+        }),
+      ),
+    }),
+    result: Type.Object({
+      kind: FollowBody.kind,
+      subject_id: Type.String(),
+      following: Type.Boolean(),
+      level: Type.Enum(['normal', 'following', 'watching', 'muted']),
+    }),
+  })(async ({ actor, body: { kind, subject_id: id, following, level = 'following' } }) => {
+    const found = await changeFollow(
+      deps,
+      { kind, id },
+      following ? level : { leave: ['following', 'watching'] },
+      actor,
+    );
+    const subject = found?.id ?? id;
+    return { kind, subject_id: subject, following, level: await follows.level(actor.id, { kind, id: subject }) };
   });
 
   plugin.route(api, {

@@ -41,10 +41,16 @@ export function addPages(
   plugin: PluginHandle,
   { access, discussions, follows, subjects, subscriptions, web }: PageDeps,
 ): void {
-  const control = async ({ id }: DiscussionRecord, viewer: Viewer): Promise<SafeHtml | undefined> => {
+  const control = async (
+    { id, category_id: categoryId }: DiscussionRecord,
+    viewer: Viewer,
+  ): Promise<SafeHtml | undefined> => {
     if (isGuest(viewer) || !access.allows(viewer, follow)) return undefined;
-    const current = await subscriptions.level(id, viewer.id);
-    const levels = LEVELS.map((level) => ({
+    const own = (await subscriptions.levels(id, [viewer.id])).get(viewer.id);
+    // Who watches the category or a tag is notified of every reply unless they chose otherwise here.
+    const watched = await subscriptions.watchesSubject(viewer.id, { id, categoryId });
+    const current = watched && own !== 'muted' && own !== 'normal' ? 'watching' : (own ?? 'normal');
+    const levels = LEVELS.filter((level) => !watched || level !== 'tracking').map((level) => ({
       level,
       current: level === current,
       label: `subscriptions:${level}`,

@@ -18,7 +18,7 @@ export const subscriptionsPersonalData = (data: Data, follows: FollowService): P
         limit ${limit}`),
     );
     yield { path: 'subscriptions.json', content: jsonList(rows) };
-    const followed = await data.all(sql<object>`select kind, subject_id, is_muted, created_at from follow
+    const followed = await data.all(sql<object>`select kind, subject_id, is_muted, is_watched, created_at from follow
       where user_id = ${accountId} order by created_at desc, kind, subject_id`);
     yield { path: 'follows.json', content: jsonList(followed) };
   },

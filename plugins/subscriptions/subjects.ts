@@ -70,11 +70,11 @@ export class Subjects {
     const members = of('member').map(({ id }) => id);
     if (members.length > 0)
       for (const author of (await accounts.authors(members)).values()) add('member', memberOf(author));
-    return follows.flatMap(({ kind, id, createdAt }) => {
+    return follows.flatMap(({ kind, id, level, createdAt }) => {
       const found = seen.get(`${kind} ${id}`);
       if (!found) return [];
       const { name, url } = found;
-      return [{ kind, subject_id: id, name, url, created_at: createdAt.toISOString() }];
+      return [{ kind, subject_id: id, name, url, level, created_at: createdAt.toISOString() }];
     });
   }
 }

@@ -17,6 +17,7 @@ export interface SubscriptionDeps {
 
 /** A discussion with the subjects of which it may have followers. */
 type StartedDiscussion = Parameters<Subscriptions['followers']>[0];
+type WatchedDiscussion = Parameters<Subscriptions['watchers']>[0];
 
 /** The discussions that members follow: one row per member and discussion. */
 export class SubscriptionService implements Subscriptions {
@@ -38,13 +39,28 @@ export class SubscriptionService implements Subscriptions {
   }
 
   async watchers(
-    discussionId: string,
+    { id: discussionId, categoryId }: WatchedDiscussion,
     { after, limit }: { readonly after?: string; readonly limit: number },
   ): Promise<readonly string[]> {
-    const rows = await this.#data.all(sql<{ id: string }>`select user_id as id from subscription
-      where discussion_id = ${discussionId} and level = 'watching'${after === undefined ? sql`` : sql` and user_id > ${after}`}
+    const own = sql`(select user_id from subscription where discussion_id = ${discussionId} and level = 'watching'
+      ${after === undefined ? sql`` : sql`and user_id > ${after}`} order by user_id limit ${limit})`;
+    const notLess = sql`not exists (select from subscription s where s.discussion_id = ${discussionId}
+      and s.user_id = f.user_id and s.level in ('normal', 'muted'))`;
+    const subjects = await this.#watchable(discussionId, categoryId);
+    const parts = [own, ...this.#follows.watching(subjects, notLess, { limit, ...(after !== undefined && { after }) })];
+    const rows = await this.#data.all(sql<{
+      id: string;
+    }>`select user_id as id from (${sql.join(parts, sql` union `)}) found
       order by user_id limit ${limit}`);
     return rows.map(({ id }) => id);
+  }
+
+  /** Whether the member watches the category or a tag of a discussion. */
+  async watchesSubject(userId: string, { id, categoryId }: WatchedDiscussion): Promise<boolean> {
+    const watched = (await this.#follows.of(userId)).filter(({ level }) => level === 'watching');
+    if (watched.length === 0) return false;
+    const subjects = await this.#watchable(id, categoryId);
+    return subjects.some((one) => watched.some((other) => other.kind === one.kind && other.id === one.id));
   }
 
   async followers(
@@ -150,12 +166,13 @@ export class SubscriptionService implements Subscriptions {
 
   /** The subjects of a discussion that can be followed and muted. */
   async #subjectsOf({ id, categoryId, authorId }: StartedDiscussion): Promise<readonly Followed[]> {
+    return [{ kind: 'member', id: authorId }, ...(await this.#watchable(id, categoryId))];
+  }
+
+  /** The subjects of a discussion that can be watched. */
+  async #watchable(id: string, categoryId: string): Promise<readonly Followed[]> {
     const tags = (await this.#tags?.idsOf(id)) ?? [];
-    return [
-      { kind: 'category', id: categoryId },
-      { kind: 'member', id: authorId },
-      ...tags.map((tag) => ({ kind: 'tag' as const, id: tag })),
-    ];
+    return [{ kind: 'category', id: categoryId }, ...tags.map((tag) => ({ kind: 'tag' as const, id: tag }))];
   }
 
   #now(): Date {

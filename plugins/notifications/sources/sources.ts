@@ -111,12 +111,14 @@ export function addSources(
 
   plugin.on(
     postCreated,
-    async ({ post, reply_to_author_id: answered }) => {
+    async ({ post, category_id: categoryId, reply_to_author_id: answered }) => {
       const { id: postId, html, author, discussion_id: discussionId } = post;
       const written = { html, authorId: author.id, discussionId, postId, url: pathOf(post.url), key: `post:${postId}` };
       await notifyMentioned(written);
       if (answered !== undefined) await notifications.notify([{ ...about(written), type: 'reply', userId: answered }]);
-      await notifyAll({ ...about(written), type: 'reply' }, (page) => subscriptions?.watchers(discussionId, page));
+      await notifyAll({ ...about(written), type: 'reply' }, (page) =>
+        subscriptions?.watchers({ id: discussionId, categoryId }, page),
+      );
     },
     { durable: true },
   );

@@ -148,8 +148,9 @@ test('other plugins can read the watchers of a discussion in pages', async () =>
   const { id } = await forum.start('ada', 'Watched');
   for (const name of ['bob', 'mia', 'root'] as const) await subscriptions.set(id, forum.ids[name], 'watching');
   await subscriptions.set(id, forum.ids.mia, 'tracking');
-  const first = await subscriptions.watchers(id, { limit: 2 });
-  const second = await subscriptions.watchers(id, { limit: 2, after: first[1]! });
+  const { category_id: categoryId } = (await forum.guest.get(`/api/discussions/${id}`)).body.discussion;
+  const first = await subscriptions.watchers({ id, categoryId }, { limit: 2 });
+  const second = await subscriptions.watchers({ id, categoryId }, { limit: 2, after: first[1]! });
   expect([...first, ...second]).toEqual([forum.ids.ada, forum.ids.bob, forum.ids.root].sort());
   expect(await subscriptions.levels(id, [forum.ids.mia, forum.ids.bad])).toEqual(
     new Map([[forum.ids.mia, 'tracking']]),
