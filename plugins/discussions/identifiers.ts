@@ -15,6 +15,9 @@ export const discussionPath = ({ number, slug }: { readonly number: number; read
 /** Path of the page that lists the participants of a discussion. */
 export const peoplePath = (discussion: number): string => `/d/${discussion}/people`;
 
+/** Path of the page to print a discussion from. */
+export const printPath = (discussion: number): string => `/d/${discussion}/print`;
+
 /** Path of a position in a discussion by number. Unlike a post's URL, it does not redirect if the post has moved. */
 export const placePath = (discussion: number, place: number): string =>
   place === 1 ? `/d/${discussion}` : `/d/${discussion}/${place}?here=1#post-${place}`;

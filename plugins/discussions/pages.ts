@@ -9,6 +9,7 @@ import { bulkPages } from './bulk/pages.ts';
 import { adminPages } from './categories/admin-pages.ts';
 import { discussionPages } from './reading/pages.ts';
 import { postMenuPage } from './reading/post-menu.ts';
+import { printPages } from './reading/print-pages.ts';
 import { managePages, postPages } from './writing/edit-pages.ts';
 import { movePages } from './moving/pages.ts';
 import { historyPages } from './revisions/pages.ts';
@@ -37,6 +38,7 @@ export function addPages(
   const { plugin, categories, rights } = deps;
   listPages(deps, access);
   discussionPages(deps, () => web?.zone ?? siteZone(deps));
+  printPages(deps);
   writingPages(deps);
   postPages(deps);
   if (web) postMenuPage(deps, web);

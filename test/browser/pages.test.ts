@@ -95,6 +95,7 @@ beforeAll(async () => {
     '/d/:address/reply': { ada: ['/d/1/reply'] },
     '/d/:address/related': { guest: ['/d/1/related'] },
     '/d/:address/people': { guest: ['/d/1/people'] },
+    '/d/:address/print': { guest: ['/d/1/print'] },
     '/d/:address/edit': { ada: [`${by('ada')}/edit`] },
     '/d/:address/move': { mia: ['/d/1/move', ...inFull(`${by('ada')}/move`)] },
     '/d/:address/delete': { ada: [`${by('ada')}/delete`] },

@@ -243,7 +243,7 @@ test('a title of a single long word fits a phone on every page that shows it', a
   const post = `/p/${body.post_id as string}`;
   const page = await forum.open('ada', { viewport: { width: 320, height: 700 } });
   const wide: string[] = [];
-  const paths = ['', '/related', '/reply', '/edit'].map((path) => `/d/${number}${path}`);
+  const paths = ['', '/related', '/print', '/reply', '/edit'].map((path) => `/d/${number}${path}`);
   for (const path of [...paths, `${post}/reactions`, `${post}/menu`, `${post}/edit`, `${post}/history`, '/']) {
     const answer = await page.goto(path);
     expect(answer!.status(), path).toBe(200);

@@ -13,7 +13,7 @@ import {
 } from 'parley-forum/plugins/discussions';
 import type { Markdown } from 'parley-forum/plugins/markdown';
 import { pagerOf, pages, phrase, redirect, shared, view, type PagePicture, type View } from 'parley-forum/plugins/web';
-import { discussionPath, numberOf, placePath, postPath } from '../identifiers.ts';
+import { discussionPath, numberOf, placePath, postPath, printPath } from '../identifiers.ts';
 import { cacheTagsOf } from '../discussion-routes.ts';
 import { MAX_TEXT_BYTES } from '../rows.ts';
 import { dayOf, startOfDay } from './days.ts';
@@ -109,6 +109,7 @@ export function discussionPages(deps: PageDeps, zone: () => string): void {
         lastPath: placePath(head.number, lastNumber),
         firstDay: record.created_at.slice(0, 10),
         lastDay: record.last_post_at.slice(0, 10),
+        print: new URL(printPath(head.number), record.url).href,
       },
       pager: pagerOf(page, last, (number) => pathOf(head, number)),
       tools: toolsModel(head, found, deps, owner),
