@@ -269,6 +269,11 @@ export interface Field {
    * against `body`.
    */
   saveMany?(em: EntityManager, values: ReadonlyMap<string, unknown>): Promise<void>;
+  /**
+   * For the tags of a discussion: the value for `save` with one of them added or removed, which moderators do with
+   * several discussions at once; undefined if that changes nothing.
+   */
+  withEntry?(value: unknown, change: { readonly add: string } | { readonly remove: string }): unknown;
 }
 /** A post as a projection receives it. */
 export interface ProjectedPost extends Readonly<

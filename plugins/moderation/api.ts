@@ -16,6 +16,7 @@ export const ACTIONS = [
   'discussion.unpinned',
   'discussion.locked',
   'discussion.unlocked',
+  'discussion.tagged',
   'discussion.deleted',
   'discussion.restored',
   'discussion.merged',

@@ -18,6 +18,7 @@ const NOTIFICATION_TYPES: Partial<Record<ActionName, string>> = {
   'discussion.renamed': 'moderation_changed',
   'discussion.moved': 'moderation_changed',
   'discussion.locked': 'moderation_changed',
+  'discussion.tagged': 'moderation_changed',
   'discussion.deleted': 'moderation_removed',
   'discussion.restored': 'moderation_restored',
   'member.warned': 'moderation_member',

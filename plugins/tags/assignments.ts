@@ -4,7 +4,7 @@ import { discussionCacheTags, type Field, type PostProjection } from 'parley-for
 import { createTags, TagReference } from 'parley-forum/plugins/tags';
 import { tagsTag } from 'parley-forum/ports/tags';
 import type { TagCounts } from './tag-counts.ts';
-import { fittedNamesIn, namesIn } from './names.ts';
+import { fittedNamesIn, keyOf, namesIn } from './names.ts';
 import type { TagRights, TagService } from './tag-service.ts';
 
 interface AssignmentsDeps {
@@ -70,6 +70,15 @@ export class Assignments {
       }),
       loadMany: (ids) => this.of(ids),
       formValue: (tags) => listed(tags as readonly TagReference[]),
+      withEntry: (value, change) => {
+        const tags = value as readonly TagReference[];
+        const word = 'add' in change ? change.add : change.remove;
+        const others = tags.filter(
+          ({ id, slug, name }) => id !== word && slug !== word && keyOf(name) !== keyOf(word.trim()),
+        );
+        if (others.length < tags.length === 'add' in change) return undefined;
+        return [...others.map(({ id }) => id), ...('add' in change ? [word] : [])];
+      },
       keep: async (value, viewer) => tags.keep(wordsOf(value), await rights(viewer)),
       save: async (_em, id, value, viewer) => {
         await this.#assign(new Map([[id, wordsOf(value)]]), await rights(viewer));

@@ -8,10 +8,12 @@ import { discussionPath, numberOf } from '../identifiers.ts';
 import { listItems } from '../lists/list-items.ts';
 import type { PageDeps } from '../page-parts.ts';
 import {
+  BULK_ACTIONS,
   BULK_PATH,
   bulkPath,
   doInBulk,
   MAX_BULK,
+  tagsIn,
   type BulkAction,
   type BulkResult,
   type Listed,
@@ -100,11 +102,17 @@ export function bulkPages(deps: PageDeps, { accounts }: { readonly accounts: Pic
     // What was selected elsewhere may not be in this list.
     const others = found.items.filter(({ id }) => !chosen.some((one) => one.id === id));
     const rows = others.length + chosen.length > found.items.length ? [...chosen, ...others] : found.items;
+    const tags = tagsIn(deps) !== undefined;
     const model = {
       ...listed,
       discussions: listItems(rows, categories.all()),
       categories: categories.visible(viewer).map(({ slug, name }) => ({ value: slug, label: name })),
       values: retry?.body ?? {},
+      actions: BULK_ACTIONS.filter((one) => one !== 'restore' && (tags || !one.endsWith('tag'))).map((value) => ({
+        value,
+        label: web?.say(phrase(`discussions:bulk.${value}`)) ?? value,
+      })),
+      tags,
       chosen: chosen.map(({ id }) => id),
       all: onlyChosen && bulkPath(listed),
       outcome,
@@ -144,11 +152,11 @@ export function bulkPages(deps: PageDeps, { accounts }: { readonly accounts: Pic
       ...Filter,
       ...BulkBody,
     }),
-  })(async ({ actor, body: { ids = [], action, category_id, reason, ...listed } }) => {
+  })(async ({ actor, body: { ids = [], action, category_id, tag, into, reason, ...listed } }) => {
     if (ids.length === 0) throw new InvalidInput([], 'Choose at least one discussion');
     const results = await doInBulk(
       deps,
-      { ids, action, categoryId: category_id || undefined },
+      { ids, action, categoryId: category_id || undefined, tag, into },
       { viewer: actor, reason },
     );
     // Failed discussions stay selected, so that something else can be tried.

@@ -11,6 +11,12 @@ export const BulkBody = {
   category_id: Type.Optional(
     Type.String({ maxLength: 100, description: 'The category to which they are moved: id or slug' }),
   ),
+  tag: Type.Optional(
+    Type.String({ maxLength: 200, description: 'The tag that is added or removed: name, slug or id' }),
+  ),
+  into: Type.Optional(
+    Type.String({ maxLength: 2_000, description: 'The discussion into which they are merged: id, number or URL' }),
+  ),
   reason: ReasonField,
 };
 
@@ -20,7 +26,7 @@ export function bulkRoutes(deps: RouteDeps): void {
     method: 'post',
     path: '/discussions/bulk',
     can: moderate,
-    summary: 'Lock, pin, move, delete or restore several discussions',
+    summary: 'Lock, pin, move, tag, merge, delete or restore several discussions',
     body: Type.Object({
       discussion_ids: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { minItems: 1, maxItems: MAX_BULK }),
       ...BulkBody,
@@ -35,8 +41,8 @@ export function bulkRoutes(deps: RouteDeps): void {
         { description: 'One per discussion, in the order of the request' },
       ),
     }),
-  })(async ({ actor, body: { discussion_ids: ids, action, category_id: categoryId, reason } }) => {
-    const results = await doInBulk(deps, { ids, action, categoryId }, { viewer: actor, reason });
+  })(async ({ actor, body: { discussion_ids: ids, action, category_id: categoryId, tag, into, reason } }) => {
+    const results = await doInBulk(deps, { ids, action, categoryId, tag, into }, { viewer: actor, reason });
     return {
       results: results.map(({ id, error }) => ({
         discussion_id: id,

@@ -70,6 +70,8 @@ export interface Changes {
   /** The reason shown to readers while it is locked; null removes it. */
   readonly lockReason?: string | null | undefined;
   readonly fields?: Readonly<Record<string, unknown>> | undefined;
+  /** Further actions for the moderation log, which the other properties do not show. */
+  readonly as?: readonly ActionName[] | undefined;
 }
 /** Actions by which moderators switch something on or off with one click. */
 export const SWITCH_ACTIONS = ['lock', 'unlock', 'pin', 'unpin'] as const;
@@ -217,7 +219,7 @@ export class DiscussionEditor {
         await revisions.add(stored.firstPostId, replaced, by, now);
         await this.#updated(stored, replaced.categoryId === undefined ? {} : { from_category_id: replaced.categoryId });
         await moderationLog.record(
-          changesBetween(before, stateOf(stored)),
+          [...changesBetween(before, stateOf(stored)), ...(changes.as ?? [])],
           { authorId: stored.authorId, discussion: stored },
           { ...by, reason: by.reason ?? lockReason ?? undefined },
         );

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Categories } from 'parley-forum/plugins/discussions';
+import { settled } from '../audit/settled.ts';
 import { expectStatus, useForum, type Name } from './forum.ts';
 
 /** Bulk actions of moderators on discussions. */
@@ -39,6 +40,64 @@ describe('several discussions at once', () => {
     expect(log.match(/Winter/g)).toHaveLength(2);
   });
 
+  test('get a tag or lose one, and keep their others, with a log entry for each that changes', async () => {
+    const tagged = async (title: string, tags: readonly string[]): Promise<string> =>
+      (await forum.as.ada.post('/api/discussions', { title, content: 'x', category_id: 'general', tags })).body
+        .discussion.id;
+    const ids = [await tagged('Oars', ['wood']), await tagged('Paddles', ['Rowing'])];
+    const tags = async (id: string) => (await record(id)).tags.map(({ name }: { name: string }) => name);
+    expect(expectStatus(await inBulk(ids, 'tag', { tag: 'rowing', reason: 'Sorted' }), 200).body.results).toMatchObject(
+      [{ success: true }, { success: true }],
+    );
+    expect([await tags(ids[0]!), await tags(ids[1]!)]).toEqual([['wood', 'Rowing'], ['Rowing']]);
+    await settled(forum.app);
+    const log = async () => (await forum.as.mia.get('/mod/log?action=discussion.tagged')).text.match(/Sorted/g)?.length;
+    expect(await log()).toBe(1);
+    expectStatus(await inBulk(ids, 'untag', { tag: 'ROWING', reason: 'Sorted' }), 200);
+    expect([await tags(ids[0]!), await tags(ids[1]!)]).toEqual([['wood'], []]);
+    await settled(forum.app);
+    expect(await log()).toBe(3);
+  });
+
+  test('that have as many tags as possible keep them, and the result says so', async () => {
+    const { id } = (
+      await forum.as.ada.post('/api/discussions', {
+        title: 'Full',
+        content: 'x',
+        category_id: 'general',
+        tags: ['a1', 'a2', 'a3', 'a4', 'a5'],
+      })
+    ).body.discussion;
+    expect(expectStatus(await inBulk([id], 'tag', { tag: 'a6' }), 200).body.results).toEqual([
+      { discussion_id: id, success: false, error: 'must be at most 5 tags' },
+    ]);
+  });
+
+  test('are merged into another one, to which their URLs lead; that one itself stays', async () => {
+    const ids = await several(['Rudders', 'Tillers', 'Wheels']);
+    const { body } = expectStatus(await inBulk(ids, 'merge', { into: ids[2], reason: 'Same' }), 200);
+    expect(body.results).toEqual([
+      { discussion_id: ids[0], success: true },
+      { discussion_id: ids[1], success: true },
+      { discussion_id: ids[2], success: false, error: 'is the discussion that the posts are already in' },
+    ]);
+    expect((await record(ids[2]!)).reply_count).toBe(2);
+    expect((await forum.guest.get(`/api/discussions/${ids[0]}`)).status).toBe(404);
+    await settled(forum.app);
+    expect((await forum.as.mia.get('/mod/log?action=discussion.merged')).text.match(/Same/g)).toHaveLength(2);
+  });
+
+  test('are not merged into a discussion that the moderator may not see', async () => {
+    const [id] = await several(['Yawls']);
+    const hidden = await forum.app.app.service(Categories).save({ name: 'Owners', slug: 'bulk-owners', view: [] });
+    const secret = await forum.start('root', 'Secret yawls', hidden.slug);
+    for (const into of [secret.id, String(secret.number), 'nothing', undefined]) {
+      const { details } = expectStatus(await inBulk([id!], 'merge', { into }), 400).body;
+      expect(details[0]).toEqual({ field: 'into', message: 'is not a discussion you can see' });
+    }
+    expect((await record(id!)).id).toBe(id);
+  });
+
   test('are handled separately: a failure of one does not affect the others', async () => {
     const [id] = await several(['Compasses']);
     const categories = forum.app.app.service(Categories);
@@ -60,6 +119,8 @@ describe('several discussions at once', () => {
     [{ action: 'move' }, 'category_id'],
     [{ action: 'move', category_id: 'no-such-category' }, 'category_id'],
     [{ action: 'sink' }, 'action'],
+    [{ action: 'tag' }, 'tag'],
+    [{ action: 'untag', tag: ' ' }, 'tag'],
     [{ action: 'lock', discussion_ids: [] }, 'discussion_ids'],
     [{ action: 'lock', discussion_ids: Array.from({ length: 51 }, () => 'x') }, 'discussion_ids'],
   ])('%o is refused and names %s', async (body, field) => {
