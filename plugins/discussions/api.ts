@@ -535,10 +535,14 @@ export interface ListRequest {
   readonly cursor?: string | undefined;
 }
 
-/** The model of the list template. `canonical` is for the page's head; `shown` contains the records of the rows. */
+/**
+ * The model of the list template. `canonical` is for the page's head; `shown` contains the records of the rows, and
+ * `discussions` the rows themselves, to which a page may add what its own fillings of slots read.
+ */
 export interface ListModel {
   readonly canonical: string;
   readonly shown: Page<DiscussionRecord>;
+  readonly discussions: readonly object[];
 }
 /** A filter that readers may apply to a category's list, such as solved discussions only. */
 export interface ListFilter {

@@ -1,4 +1,4 @@
-import { notFound, Type, type PluginHandle } from 'parley-forum';
+import { notFound, Type, type Environment, type PluginHandle } from 'parley-forum';
 import { isGuest, type Member, type Viewer } from 'parley-forum/plugins/access';
 import { Id, Paging } from 'parley-forum/plugins/api';
 import {
@@ -9,6 +9,7 @@ import {
   type PostHead,
 } from 'parley-forum/plugins/discussions';
 import {
+  localPath,
   navigation,
   pages,
   pageViewListeners,
@@ -24,6 +25,7 @@ import { entryOf, placePath, unreadTags, type ReadMarkService } from './read-mar
 
 export interface PageDeps {
   readonly plugin: PluginHandle;
+  readonly environment: Environment;
   readonly discussions: Discussions;
   readonly marks: ReadMarkService;
   readonly subscriptions: Subscriptions | undefined;
@@ -31,10 +33,15 @@ export interface PageDeps {
 /** The path of the list of unread discussions. */
 export const UNREAD = '/unread';
 const NEW = '/unread/new';
+const ReturnTo = Type.Optional(Type.String({ maxLength: 2_048, description: 'The page to redirect to afterwards' }));
+/** A row of the lists of unread discussions, with the path of the page to return to. */
+export interface UnreadRow {
+  readonly unread_list: string;
+}
 
 /** The /unread pages, and the forms for read marks. */
 export function addPages(deps: PageDeps): void {
-  const { plugin, discussions, marks } = deps;
+  const { plugin, environment, discussions, marks } = deps;
   addLists(deps);
 
   /** Redirects to the first unread post of the given discussion, or else of another one. */
@@ -59,6 +66,7 @@ export function addPages(deps: PageDeps): void {
       discussion_id: Id,
       number: Type.Integer({ minimum: 1, maximum: 2_147_483_647 }),
       next: Type.Optional(Type.Boolean()),
+      return_to: ReturnTo,
     }),
     summary: 'Marks a discussion as read up to a post.',
   })(async ({ actor, body }) => {
@@ -66,19 +74,24 @@ export function addPages(deps: PageDeps): void {
     if (!discussion) throw notFound();
     await marks.read(actor, new Map([[discussion.id, body.number]]));
     if (body.next) return next(actor, discussion.id);
-    return redirect(placePath(discussion.number, body.number), { notice: phrase('read-marks:read.done') });
+    const path =
+      body.return_to === undefined
+        ? placePath(discussion.number, body.number)
+        : localPath(body.return_to, environment.baseUrl);
+    return redirect(path, { notice: phrase('read-marks:read.done') });
   });
 
   plugin.route(pages, {
     method: 'post',
     path: '/read-marks/all',
     can: 'member',
-    body: Type.Object({ category_id: Type.Optional(Type.String({ maxLength: 100 })) }),
+    body: Type.Object({ category_id: Type.Optional(Type.String({ maxLength: 100 })), return_to: ReturnTo }),
     summary: 'Marks everything as read, or everything in a category.',
   })(async ({ actor, body }) => {
     await marks.readAll(actor, body.category_id);
-    const category = body.category_id === undefined ? UNREAD : `/c/${encodeURIComponent(body.category_id)}`;
-    return redirect(category, { notice: phrase('read-marks:all.done') });
+    const list = body.category_id === undefined ? UNREAD : `/c/${encodeURIComponent(body.category_id)}`;
+    const path = body.return_to === undefined ? list : localPath(body.return_to, environment.baseUrl);
+    return redirect(path, { notice: phrase('read-marks:all.done') });
   });
 
   plugin.route(pages, {
@@ -167,7 +180,17 @@ function addLists({ plugin, discussions, marks, subscriptions }: PageDeps): void
         current: '/',
       };
       const note = await subscriptions?.noteOfMuted(actor.id);
-      return view('@read-marks/unread', head, { ...list, notes: note ? [note] : [], new: onlyNew });
+      const chosen = new URLSearchParams({ ...(category && { category }), ...(tag && { tag }) });
+      const address = chosen.size > 0 ? `${path}?${chosen}` : path;
+      const rows = list.discussions.map((row): object => ({ ...row, unread_list: address }) satisfies UnreadRow);
+      return view('@read-marks/unread', head, {
+        ...list,
+        discussions: rows,
+        notes: note ? [note] : [],
+        new: onlyNew,
+        path,
+        whole: !category && !tag,
+      });
     });
   }
 }

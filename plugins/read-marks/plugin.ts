@@ -1,4 +1,4 @@
-import { Cache, Clock, Data, definePlugin, Settings, Type } from 'parley-forum';
+import { Cache, Clock, Data, definePlugin, Environment, Settings, Type } from 'parley-forum';
 import { userRegistered } from 'parley-forum/plugins/accounts';
 import {
   Categories,
@@ -33,6 +33,7 @@ export default definePlugin({
     data: Data,
     cache: Cache,
     clock: Clock,
+    environment: Environment,
     settings: Settings,
     categories: Categories,
     discussions: Discussions,
@@ -54,7 +55,7 @@ export default definePlugin({
       description: 'Since the member last read in the discussion; afterwards it counts as never opened.',
     }),
   }),
-  setup({ data, cache, clock, settings, categories, discussions, subscriptions, web }, plugin) {
+  setup({ data, cache, clock, environment, settings, categories, discussions, subscriptions, web }, plugin) {
     const starts = new ReadStarts({ data, cache, clock, days: () => plugin.settings['read-marks.new_days'] });
     const marks = new ReadMarkService({ data, cache, clock, categories, discussions, subscriptions, starts });
     const late = new LateDiscussions({ data, cache, clock, categories });
@@ -102,7 +103,7 @@ export default definePlugin({
     plugin.extend(personalData, readMarksPersonalData(data));
     addRoutes({ plugin, settings, clock, discussions, marks, web });
     if (!web) return;
-    addPages({ plugin, discussions, marks, subscriptions });
+    addPages({ plugin, environment, discussions, marks, subscriptions });
     fillSlots({ plugin, marks, web });
   },
 });

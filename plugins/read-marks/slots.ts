@@ -2,6 +2,7 @@ import type { PluginHandle } from 'parley-forum';
 import { isGuest, type Member, type Viewer } from 'parley-forum/plugins/access';
 import {
   afterPosts,
+  cardEnd,
   cardTitle,
   categoryActions,
   listTabEnd,
@@ -16,7 +17,7 @@ import {
 } from 'parley-forum/plugins/discussions';
 import { fill, headerEnd, slotFillings, type SafeHtml, type Web } from 'parley-forum/plugins/web';
 import { entryOf, hasReadMark, placePath, type ReadMarkService, type VisitStart } from './read-mark-service.ts';
-import { UNREAD } from './pages.ts';
+import { UNREAD, type UnreadRow } from './pages.ts';
 
 /** The largest number shown; above it, the text says that there are more. */
 const MOST = 99;
@@ -85,6 +86,17 @@ export function fillSlots({ plugin, marks, web }: SlotDeps): void {
     );
   };
   plugin.extend(slotFillings, fill(cardTitle, titles));
+
+  // Only the rows of the lists of unread discussions have it.
+  const ends = async (records: readonly (DiscussionRecord & Partial<UnreadRow>)[], viewer: Viewer) =>
+    Promise.all(
+      records.map(async ({ id, title, last_post_number: number, unread_list: path }) =>
+        path === undefined
+          ? undefined
+          : web.fragment(viewer, '@read-marks/read-row', { id, title, number, return_to: path }),
+      ),
+    );
+  plugin.extend(slotFillings, fill(cardEnd, ends));
 
   const readAll = async (categories: readonly CategoryRecord[], viewer: Viewer): Promise<readonly SafeHtml[]> =>
     isGuest(viewer)

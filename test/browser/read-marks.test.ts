@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Discussions, type DiscussionRecord } from 'parley-forum/plugins/discussions';
+import { Categories, Discussions, type DiscussionRecord } from 'parley-forum/plugins/discussions';
 import { Access } from 'parley-forum/plugins/access';
 import { FULL } from '../kit/full.ts';
 import { defined, listen, movesSideways, pass } from './checks.ts';
@@ -132,5 +132,33 @@ test('on a phone the buttons of a category are in one row, above its list', asyn
   ];
   expect((await follow.boundingBox())!.y).toBe((await read.boundingBox())!.y);
   expect(await movesSideways(page)).toBe(false);
+  await page.context().close();
+});
+
+test('a member marks a discussion as read on its row, which goes while the page stays', async () => {
+  const page = await forum.open('mia');
+  const messages = listen(page);
+  const [{ id, username }, access] = [forum.people.ada, forum.app.app.service(Access)];
+  const general = forum.app.app.service(Categories).find('general', access.guest)!;
+  for (const title of ['Row one', 'Row two', 'Row three'])
+    await forum.app.app
+      .service(Discussions)
+      .start({ id, username, group: access.groupOf('member') }, { title, content: 'x', categoryId: general.id });
+  await page.goto('/unread');
+  const rows = page.locator('.feed .card');
+  const count = await rows.count();
+  const first = (await rows.first().locator('.card-title a').textContent())!;
+  const button = rows.first().locator('.card-read button');
+  await button.focus();
+  await defined(page, 'x-read-row');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => rows.count()).toBe(count - 1);
+  expect(await rows.first().locator('.card-title a').textContent()).not.toBe(first);
+  expect(await page.evaluate('document.activeElement.closest(".card-read") !== null')).toBe(true);
+  expect(await movesSideways(page)).toBe(false);
+  expect(await judge(page)).toEqual([]);
+  await page.reload();
+  expect(await page.locator('.card-title a', { hasText: first }).count()).toBe(0);
+  expect(messages).toEqual([]);
   await page.context().close();
 });

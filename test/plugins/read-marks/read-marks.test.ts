@@ -474,3 +474,38 @@ test('all old read marks are deleted when there are many, and no others', async 
       from read_mark`),
   ).toEqual({ old: 0, kept: true });
 });
+
+describe('a row of the unread lists', () => {
+  test('has a button that marks its discussion as read, without JavaScript', async () => {
+    await readAll('bob');
+    await later();
+    const { id } = await forum.start('ada', 'Read from its row');
+    await forum.start('ada', 'Left alone');
+    for (const path of ['/unread', '/unread/new?category=general'])
+      expect((await forum.as.bob.get(path)).text).toContain(
+        `name="discussion_id" value="${id}"><input type="hidden" name="number" value="1"><input type="hidden" name="return_to" value="${path}">`,
+      );
+    for (const path of ['/', '/c/general'])
+      expect((await forum.as.bob.get(path)).text).not.toContain('class="card-read"');
+    const form = { discussion_id: id, number: '1', return_to: '/unread/new' };
+    const sent = await forum.as.bob.submit('/read-marks', form);
+    expect([sent.status, sent.headers.get('location')]).toEqual([303, '/unread/new']);
+    expect(await titles('bob')).toEqual(['Left alone']);
+    const away = await forum.as.bob.submit('/read-marks', { ...form, return_to: 'https://elsewhere.test/' });
+    expect(away.headers.get('location')).not.toContain('elsewhere');
+    expect((await forum.guest.submit('/read-marks', form)).status).toBe(401);
+  });
+
+  test('“Mark all as read” is above both lists while they are whole, and leads back', async () => {
+    await forum.start('ada', 'One of all');
+    for (const path of ['/unread', '/unread/new']) {
+      const text = (await forum.as.bob.get(path)).text;
+      expect(text).toMatch(/action="\/read-marks\/all"/);
+      expect(text).toContain(`name="return_to" value="${path}"`);
+      expect((await forum.as.bob.get(`${path}?category=general`)).text).not.toContain('action="/read-marks/all"');
+    }
+    const sent = await forum.as.bob.submit('/read-marks/all', { return_to: '/unread/new' });
+    expect(sent.headers.get('location')).toBe('/unread/new');
+    expect(await titles('bob')).toEqual([]);
+  });
+});
