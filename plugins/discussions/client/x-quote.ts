@@ -1,5 +1,6 @@
-import { announce, button, define, escapeMarkdown, loadElement, toast } from '@forum/client';
+import { announce, button, define, loadElement, t, toast } from '@forum/client';
 import { dock } from './parts/dock.ts';
+import type { markdownOf, quotation } from './quotation.ts';
 import { answer, answeredBy, appendTo } from './parts/reply-text.ts';
 
 /** Milliseconds for which the selection must stay unchanged. */
@@ -10,6 +11,13 @@ const PAUSE = 150;
  */
 const BELOW = 12;
 const EDGE = 8;
+
+/** A module of its own, so that it is only loaded when something is quoted. */
+const QUOTATION = './quotation.js';
+interface QuotationModule {
+  readonly markdownOf: typeof markdownOf;
+  readonly quotation: typeof quotation;
+}
 
 interface Selected {
   readonly post: HTMLElement;
@@ -105,7 +113,12 @@ class Quote extends HTMLElement {
     this.#quoted = selected;
     // Wait for `x-composer`: it restores the draft first.
     await loadElement('x-composer').catch(() => undefined);
-    const text = `${quotation(selected)}\n\n`;
+    const quoted = await quotationOf(selected).catch(() => undefined);
+    if (quoted === undefined) {
+      this.#quoted = undefined;
+      return toast(t('failed'));
+    }
+    const text = `${quoted}\n\n`;
     this.#answer(area.form!, quotedIn(area.value + text));
     appendTo(area, text);
     const done = this.dataset['done'] ?? '';
@@ -137,7 +150,8 @@ function selectedText(): Selected | undefined {
   const post = prose?.closest<HTMLElement>('article[data-number]');
   const range = prose && within(prose, selection.getRangeAt(0));
   const text = selection.toString().trim();
-  return post && prose && range && text !== '' ? { post, prose, range, text } : undefined;
+  if (!post || !prose || !range) return undefined;
+  return text !== '' || range.cloneContents().querySelector('img') ? { post, prose, range, text } : undefined;
 }
 
 /**
@@ -155,23 +169,16 @@ function within(prose: HTMLElement, selected: Range): Range | undefined {
   return rest.textContent?.trim() === '' ? range : undefined;
 }
 
-/** Characters at the start of a line that Markdown would treat as markup. */
-const BEGINNING = /^(\s*)(?:([#+=-])|(\d+)([.)]))/;
-
 /** Uses the same link as the quotation of a whole post, so that the quoted author is notified. */
-function quotation({ post, text }: Selected): string {
+async function quotationOf({ post, prose, range }: Selected): Promise<string> {
+  // The page may change before the module is there.
+  const selected = range.cloneRange();
+  const { markdownOf: write, quotation: quote } = (await import(
+    new URL(QUOTATION, import.meta.url).href
+  )) as QuotationModule;
   // A mention needs the username, whichever name is displayed.
   const author = decodeURIComponent(post.querySelector('.post-by a')?.getAttribute('href')?.split('/').at(-1) ?? '');
   const path = post.querySelector('.post-link')?.getAttribute('href') ?? '';
-  const lines = text
-    .split(/\r?\n/)
-    .map((line) =>
-      escapeMarkdown(line).replace(
-        BEGINNING,
-        (_all, space: string, sign = '', number = '', end = '') => `${space}${number}\\${sign}${end}`,
-      ),
-    )
-    .map((line) => `> ${line}`.trimEnd());
-  return [`> [@${author}](${path}):`, ...lines].join('\n');
+  return quote(write(selected, prose), author, path);
 }
 define('x-quote', Quote);
