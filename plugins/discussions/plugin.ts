@@ -76,7 +76,7 @@ import { discussionRoutes } from './discussion-routes.ts';
 import { postRoutes } from './post-routes.ts';
 import { moveRoutes } from './moving/routes.ts';
 import { PostMover } from './moving/post-mover.ts';
-import { titleSuggestions } from './lists/suggestions.ts';
+import { categorySuggestions, titleSuggestions } from './lists/suggestions.ts';
 import { userRoutes } from './lists/user-routes.ts';
 import { createService } from './service.ts';
 import { PageViewCounter } from './counters/page-views.ts';
@@ -257,6 +257,7 @@ export default definePlugin({
     addPages({ ...deps, markdown, newFor }, { data, statistics, views, access, accounts, web, admin });
 
     plugin.extend(suggestionSources, titleSuggestions(data, categories));
+    plugin.extend(suggestionSources, categorySuggestions(categories), 5);
     plugin.extend(pageVisibilityRules, pageVisibility({ data, access, categories }));
     for (const rule of discussionRules({ data, categories, environment })) plugin.extend(eventRules, rule);
     plugin.on(userChanged, () => cache.purge(discussionCacheTags.lists, discussionCacheTags.all), { awaited: true });

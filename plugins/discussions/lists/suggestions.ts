@@ -1,6 +1,6 @@
 import { sql, type Data } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { discussionCacheTags, type Categories } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags, type Categories, type Category } from 'parley-forum/plugins/discussions';
 import { findAlike, type SuggestionSource } from 'parley-forum/ports/suggestions';
 import { discussionPath } from '../identifiers.ts';
 
@@ -77,5 +77,26 @@ export const titleSuggestions = (data: Data, categories: Categories): Suggestion
         order by ${isSwapped} desc, strict_word_similarity(${word}, ${title}) desc, d.id desc limit ${limit}`,
     );
     return rows.map(({ title: found }) => found);
+  },
+});
+
+/** The categories that a search field suggests; all of them are in memory. The whole text at the beginning comes first. */
+export const categorySuggestions = (categories: Categories): SuggestionSource => ({
+  label: 'discussions:nav.categories',
+  tags: [discussionCacheTags.categories],
+  async find(text, viewer, limit) {
+    await categories.refresh();
+    const visible = categories.visible(viewer);
+    const words = text.split(' ');
+    const begins = ({ name }: Category): boolean => name.toLowerCase().startsWith(text);
+    return visible
+      .filter(({ name }) => words.every((word) => ` ${name.toLowerCase()}`.includes(` ${word}`)))
+      .toSorted((a, b) => Number(begins(b)) - Number(begins(a)))
+      .slice(0, limit)
+      .map(({ name, slug, parentId }) => ({
+        label: name,
+        path: `/c/${encodeURIComponent(slug)}`,
+        detail: visible.find(({ id }) => id === parentId)?.name,
+      }));
   },
 });

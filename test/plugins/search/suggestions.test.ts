@@ -52,6 +52,20 @@ describe('suggestions', () => {
     });
   });
 
+  test('include categories that the reader may see, by the words of their names', async () => {
+    const { id: parent_id } = (await forum.guest.get('/api/categories/help')).body.category;
+    const save = (body: object) => forum.as.root.post('/admin/categories/save', body, { accept: 'application/json' });
+    const open = { view: 'everyone', create: 'members', reply: 'members' };
+    expectStatus(await save({ name: 'Wood & Rigging', parent_id, ...open }), 201);
+    expectStatus(await save({ name: 'Rigging plans', ...open, view: 'staff' }), 201);
+    expect(await suggested('rig')).toEqual({ Categories: ['Wood & Rigging'] });
+    expect(await suggested('rigging wo', forum.as.ada)).toEqual({ Categories: ['Wood & Rigging'] });
+    expect(await suggested('igging')).toEqual({});
+    expect((await suggested('rigging', forum.as.mia))['Categories']).toEqual(['Rigging plans', 'Wood & Rigging']);
+    const { body } = await forum.guest.get('/api/search/suggestions?q=rigging');
+    expect(body.groups[0].suggestions[0]).toEqual({ label: 'Wood & Rigging', path: '/c/wood-rigging', detail: 'Help' });
+  });
+
   test('exclude hidden, renamed and deleted discussions', async () => {
     await forum.start('mia', 'Quartermaster rota', 'Secret', 'staff');
     const { id } = await forum.start('ada', 'Quarterdeck paint', 'Grey');
