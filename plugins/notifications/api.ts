@@ -29,6 +29,14 @@ export const CHANNELS = ['off', 'site', 'mail'] as const;
 export type Channel = (typeof CHANNELS)[number];
 export const DIGESTS = ['none', 'daily', 'weekly'] as const;
 export type Digest = (typeof DIGESTS)[number];
+/** A member's choices as the API returns them. */
+export const NotificationPreferences = Type.Object({
+  channels: Type.Record(Type.String({ maxLength: 64 }), Type.Enum([...CHANNELS]), {
+    description: 'By type of notification; `mail` is on the site too',
+  }),
+  digest: Type.Enum([...DIGESTS]),
+});
+export type NotificationPreferences = Static<typeof NotificationPreferences>;
 
 /**
  * The unread notifications of these members changed. Raised in the transaction of the change; the members' cached

@@ -12,7 +12,7 @@ import { SearchProjection } from './projection.ts';
 import { addPages } from './pages.ts';
 import { addRoutes } from './routes.ts';
 import { SearchService } from './service.ts';
-import { addRelated } from './related.ts';
+import { addRelated, addRelatedRoute } from './related.ts';
 import { addSimilarDiscussions } from './similar-discussions.ts';
 import { addSuggestions } from './suggestions.ts';
 
@@ -80,6 +80,7 @@ export default definePlugin({
     addRoutes(plugin, { search, settings, clock });
     addSuggestions(plugin, { clock, web });
     addSimilarDiscussions(plugin, search, web);
+    addRelatedRoute(plugin, search, discussions);
     if (web) addRelated(plugin, search, { discussions, web });
     if (web) addPages(plugin, search, { web, limits, http, categories, tagged: tags !== undefined });
     return { search };

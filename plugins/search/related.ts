@@ -1,4 +1,4 @@
-import type { PluginHandle } from 'parley-forum';
+import { Type, type PluginHandle } from 'parley-forum';
 import { accessTag, type Viewer } from 'parley-forum/plugins/access';
 import {
   discussionCacheTags,
@@ -6,10 +6,25 @@ import {
   type DiscussionHead,
   type Discussions,
 } from 'parley-forum/plugins/discussions';
+import { api, IdParams } from 'parley-forum/plugins/api';
 import { searchTag, type Search } from 'parley-forum/plugins/search';
 import { fill, pages, phrase, shared, slotFillings, view, type Web } from 'parley-forum/plugins/web';
 
 const pathOf = (number: number): string => `/d/${number}/related`;
+
+/** GET /api/discussions/{id}/related. */
+export function addRelatedRoute(plugin: PluginHandle, search: Search, discussions: Discussions): void {
+  plugin.route(api, {
+    method: 'get',
+    path: '/discussions/:id/related',
+    can: 'public',
+    summary: 'Discussions related to this one, closest first; a few at most',
+    params: IdParams,
+    result: Type.Object({ discussions: Type.Array(discussions.record) }),
+    load: ({ actor, params }: { readonly actor: Viewer; readonly params: { readonly id: string } }) =>
+      discussions.find(params.id, actor),
+  })(async ({ actor, target }) => ({ discussions: [...(await search.related(target, actor))] }));
+}
 
 /**
  * /d/{number}/related, and the same list next to a discussion, fetched by script when it comes near the screen. It is

@@ -88,7 +88,7 @@ export default definePlugin({
     });
 
     serveFiles(plugin, { http, protection, web, store, files });
-    uploadRoutes({ plugin, settings, access, reader, processor, store, uploads });
+    uploadRoutes({ plugin, settings, access, accounts, reader, processor, store, uploads });
     plugin.extend(
       auditRules,
       audited(uploadDeleted, ['upload.deleted'], ({ upload, by }) =>

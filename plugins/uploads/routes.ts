@@ -1,5 +1,6 @@
-import { Type, type PluginHandle, type Request, type Settings, type Static } from 'parley-forum';
-import type { Access } from 'parley-forum/plugins/access';
+import { notFound, Type, type PluginHandle, type Request, type Settings, type Static } from 'parley-forum';
+import type { Access, Member, Viewer } from 'parley-forum/plugins/access';
+import type { Accounts, UserRecord } from 'parley-forum/plugins/accounts';
 import { api, IdParams, limitOf, listOf, pageFields, Paging } from 'parley-forum/plugins/api';
 import { manageUploads, uploadFiles, UploadRecord } from 'parley-forum/plugins/uploads';
 import type { MultipartReader } from './processing/multipart-reader.ts';
@@ -12,6 +13,7 @@ export interface RouteDeps {
   readonly plugin: PluginHandle;
   readonly settings: Settings;
   readonly access: Access;
+  readonly accounts: Accounts;
   readonly reader: MultipartReader;
   readonly processor: UploadProcessor;
   readonly store: UploadStore;
@@ -25,8 +27,17 @@ const UploadForm = Type.Object({
 });
 const BUCKET = { ...UPLOAD_BUCKET, limit: 'uploads.rate_limit' };
 
-/** /api/uploads. */
-export function uploadRoutes({ plugin, settings, access, reader, processor, store, uploads }: RouteDeps): void {
+/** /api/uploads, and /api/users/{id}/avatar. */
+export function uploadRoutes({
+  plugin,
+  settings,
+  access,
+  accounts,
+  reader,
+  processor,
+  store,
+  uploads,
+}: RouteDeps): void {
   /** All slow work is done here, before the transaction starts. */
   const multipart = async (req: Request): Promise<Static<typeof UploadForm>> => ({
     file: await processor.upload(req, await reader.form(req)),
@@ -69,4 +80,40 @@ export function uploadRoutes({ plugin, settings, access, reader, processor, stor
     await uploads.delete(target, actor);
     return {};
   });
+  const avatar = {
+    path: '/users/:id/avatar',
+    params: IdParams,
+    result: Type.Object({ user: accounts.record }),
+    load: ({ params }: { readonly params: { readonly id: string } }) => accounts.find(params.id),
+    authorize: ({ actor, target }: { readonly actor: Viewer; readonly target: { readonly id: string } }) =>
+      target.id === actor.id,
+  } as const;
+  const changed = async (actor: Member): Promise<{ user: UserRecord }> => {
+    const [user] = await accounts.records([actor.id], actor);
+    if (!user) throw notFound();
+    return { user };
+  };
+
+  plugin.route(api, {
+    ...avatar,
+    method: 'put',
+    can: uploadFiles,
+    summary: 'Replace the caller’s picture, which is cropped to a square',
+    options: {
+      multipart: async (req: Request) => ({ file: await processor.avatar(req, await reader.form(req)) }),
+      fingerprint,
+      bucket: BUCKET,
+    },
+    body: UploadForm,
+  })(async ({ actor, body }) => {
+    await uploads.setAvatar(actor.id, body.file);
+    return changed(actor);
+  });
+
+  plugin.route(api, { ...avatar, method: 'delete', can: 'member', summary: 'Remove the caller’s picture' })(
+    async ({ actor }) => {
+      await uploads.removeAvatar(actor.id);
+      return changed(actor);
+    },
+  );
 }

@@ -1,7 +1,14 @@
-import { notFound, Type, type Cache, type PluginHandle, type Static } from 'parley-forum';
+import { InvalidInput, notFound, Type, type Cache, type PluginHandle, type Static } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { accountTag } from 'parley-forum/plugins/accounts';
-import { CHANNELS, DIGESTS, type Channel, type Digest } from 'parley-forum/plugins/notifications';
+import { api } from 'parley-forum/plugins/api';
+import {
+  CHANNELS,
+  DIGESTS,
+  NotificationPreferences,
+  type Channel,
+  type Digest,
+} from 'parley-forum/plugins/notifications';
 import { firstSteps } from 'parley-forum/ports/suggestions';
 import type { NotificationType } from 'parley-forum/ports/notifications';
 import {
@@ -32,7 +39,7 @@ const Choice = Type.Object({
 });
 const Stop = Type.Object({ user: Type.String(), kind: Type.String(), token: Type.String() });
 
-/** The preferences page, and the page of an email's unsubscribe link. */
+/** /api/notifications/preferences, the preferences page, and the page of an email's unsubscribe link. */
 export function addPreferencePages(
   plugin: PluginHandle,
   { cache, preferences, emails, types }: PreferencePagesDeps,
@@ -67,16 +74,46 @@ export function addPreferencePages(
       retry?.status ?? 200,
     );
   };
+  const recordOf = (actor: Viewer, chosen: Preferences): NotificationPreferences => ({
+    channels: Object.fromEntries(offered(actor).map(({ type }) => [type, preferences.channel(chosen, type)])),
+    digest: chosen.digest,
+  });
+  const save = async (id: string, choice: Parameters<PreferenceStore['save']>[1]): Promise<void> => {
+    await preferences.save(id, choice);
+    await cache.purge(accountTag(id));
+  };
+  const own = { path: '/notifications/preferences', can: 'member' } as const;
+  const result = Type.Object({ preferences: NotificationPreferences });
+
+  plugin.route(api, {
+    ...own,
+    method: 'get',
+    summary: 'For which types the caller is notified, where, and how often by digest',
+    result,
+  })(async ({ actor }) => ({ preferences: recordOf(actor, await stored(actor)) }));
+
+  plugin.route(api, {
+    ...own,
+    method: 'put',
+    summary: 'Change where the caller is notified; types that are not named, and an omitted digest, are unchanged',
+    body: Choice,
+    result,
+  })(async ({ actor, body }) => {
+    const unknown = Object.keys(body.channels ?? {}).filter(
+      (name) => !offered(actor).some(({ type }) => type === name),
+    );
+    if (unknown.length > 0)
+      throw new InvalidInput(unknown.map((name) => ({ field: `channels.${name}`, message: 'does not exist' })));
+    await save(actor.id, body);
+    return { preferences: recordOf(actor, await stored(actor)) };
+  });
+
   const rerender = async (retry: Retry): Promise<View> =>
     page(retry.actor, withSubmitted(await stored(retry.actor), retry.body), retry);
 
   plugin.route(pages, { method: 'get', path: SETTINGS, can: 'member' })(async ({ actor }) => {
     const chosen = await stored(actor);
-    const plain = {
-      channels: Object.fromEntries(offered(actor).map(({ type }) => [type, preferences.channel(chosen, type)])),
-      digest: chosen.digest,
-    };
-    return negotiated(page(actor, chosen), { success: true, ...plain });
+    return negotiated(page(actor, chosen), { success: true, ...recordOf(actor, chosen) });
   });
 
   plugin.route(pages, { method: 'post', path: SETTINGS, can: 'member', options: { rerender }, body: Choice })(
@@ -84,8 +121,7 @@ export function addPreferencePages(
       const known = Object.entries(body.channels ?? {}).filter(([name]) =>
         offered(actor).some(({ type }) => type === name),
       );
-      await preferences.save(actor.id, { channels: Object.fromEntries(known), digest: body.digest });
-      await cache.purge(accountTag(actor.id));
+      await save(actor.id, { channels: Object.fromEntries(known), digest: body.digest });
       return negotiated(redirect(SETTINGS, { notice: phrase('notifications:saved') }), { success: true });
     },
   );

@@ -26,6 +26,7 @@ const DEFAULTS = {
 const OWN: Readonly<Record<string, string>> = {
   'POST /markdown/parse': 'markdown.rate_limit',
   'POST /uploads': 'uploads.rate_limit',
+  'PUT /users/:id/avatar': 'uploads.rate_limit',
   'GET /search': 'search.rate_limit',
   'GET /search/similar': 'search.suggestion_rate_limit',
   'GET /search/suggestions': 'search.suggestion_rate_limit',

@@ -197,6 +197,7 @@ describe('what a caller may not see', () => {
     ['GET /discussions/:id', () => ({ params: { id: discussion.id } }), { params: { id: absent } }],
     ['GET /discussions/:id', () => ({ params: { id: String(discussion.number) } }), { params: { id: '999999' } }],
     ['GET /discussions/:id/posts', () => ({ params: { id: discussion.id } }), { params: { id: absent } }],
+    ['GET /discussions/:id/related', () => ({ params: { id: discussion.id } }), { params: { id: absent } }],
     ['GET /discussions/:id/participants', () => ({ params: { id: discussion.id } }), { params: { id: absent } }],
     ['GET /posts/:id', () => ({ params: { id: post } }), { params: { id: absent } }],
     [
@@ -358,6 +359,8 @@ describe('what a caller may not see', () => {
       'GET /users/:id/profile',
       'PUT /users/:id/profile',
       'DELETE /users/:id/profile',
+      'PUT /users/:id/avatar',
+      'DELETE /users/:id/avatar',
       'GET /tags/:id',
       'PUT /reports/:id',
       'PUT /message-reports/:id',

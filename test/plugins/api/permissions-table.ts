@@ -47,6 +47,7 @@ export const TABLE: readonly Row[] = [
   ['GET /discussions', any],
   ['GET /discussions/:id', any, async ({ discussion }) => id(await discussion())],
   ['GET /discussions/:id/posts', any, async ({ discussion }) => id(await discussion())],
+  ['GET /discussions/:id/related', any, async ({ discussion }) => id(await discussion())],
   ['GET /discussions/:id/participants', any, async ({ discussion }) => id(await discussion())],
   [
     'POST /discussions',
@@ -115,6 +116,8 @@ export const TABLE: readonly Row[] = [
   ['GET /users/:id/profile', any, ({ ada }) => id(ada)],
   ['PUT /users/:id/profile', '401 401 403 403 200 403 403', ({ ada }) => ({ ...id(ada), body: { place: 'Volda' } })],
   ['DELETE /users/:id/profile', '401 401 403 403 403 200 200', ({ ada }) => id(ada)],
+  ['PUT /users/:id/avatar', '401 401 403 403 415 403 403', ({ ada }) => ({ ...id(ada), body: {} })],
+  ['DELETE /users/:id/avatar', '401 401 403 403 200 403 403', ({ ada }) => id(ada)],
   ['GET /users/discussions', '401 401 403 403 200 403 200', ({ ada }) => ({ query: { user_id: ada } })],
   ['GET /users/posts', '401 401 403 403 200 403 200', ({ ada }) => ({ query: { user_id: ada } })],
 
@@ -132,6 +135,8 @@ export const TABLE: readonly Row[] = [
   ['GET /tags/:slug/discussions', any, async ({ tag }) => ({ params: { slug: await tag() } })],
   ['GET /notifications', '401 401 200 200 200 200 200'],
   ['GET /notifications/count', '401 401 200 200 200 200 200'],
+  ['GET /notifications/preferences', '401 401 200 200 200 200 200'],
+  ['PUT /notifications/preferences', '401 401 200 200 200 200 200', () => ({ body: { digest: 'none' } })],
   ['POST /notifications/mark-read', '401 401 200 200 200 200 200'],
   [
     'POST /typing-indicator/typing',

@@ -188,4 +188,26 @@ describe('pages', () => {
     expect(json.channels).not.toHaveProperty('unheard');
     expect((await forum.as.ada.submit('/settings/notifications', { 'channels[mention]': 'pigeon' })).status).toBe(400);
   });
+
+  test('are read and changed by programs, and only what is named changes', async () => {
+    const path = '/api/notifications/preferences';
+    const before = expectStatus(await forum.as.bob.get(path), 200).body.preferences;
+    expect(before).toMatchObject({ channels: { reply: expect.any(String) }, digest: 'none' });
+    const change = { channels: { reply: 'off' }, digest: 'weekly' };
+    const after = { channels: { ...before.channels, reply: 'off' }, digest: 'weekly' };
+    expect(expectStatus(await forum.as.bob.put(path, change), 200).body.preferences).toEqual(after);
+    expectStatus(await forum.as.bob.put(path, {}), 200);
+    expect((await forum.as.bob.get(path)).body.preferences).toEqual(after);
+    expect((await forum.as.bob.get('/settings/notifications', { accept: 'application/json' })).body).toMatchObject(
+      after,
+    );
+    const refused = await forum.as.bob.put(path, { channels: { pigeon: 'site', reply: 'site' } });
+    expect([refused.status, refused.body.details]).toEqual([
+      400,
+      [{ field: 'channels.pigeon', message: 'does not exist' }],
+    ]);
+    expect((await forum.as.bob.put(path, { digest: 'hourly' })).status).toBe(400);
+    expect((await forum.as.bob.get(path)).body.preferences).toEqual(after);
+    expect((await forum.guest.get(path)).status).toBe(401);
+  });
 });

@@ -6,7 +6,13 @@ const forum = useForum();
 const related = async (number: number, client = forum.guest): Promise<readonly string[]> => {
   const { text } = expectStatus(await client.get(`/d/${number}/related`), 200);
   const [, list = ''] = /<ul class="related-list"[^>]*>([\s\S]*?)<\/ul>/.exec(text) ?? [];
-  return [...list.matchAll(/dir="auto">([^<]*)</g)].map(([, title]) => title!);
+  const titles = [...list.matchAll(/dir="auto">([^<]*)</g)].map(([, title]) => title!);
+  // Programs get the same.
+  const { discussions } = expectStatus(await client.get(`/api/discussions/${number}/related`), 200).body as {
+    discussions: readonly { readonly title: string }[];
+  };
+  expect(discussions.map(({ title }) => title)).toEqual(titles);
+  return titles;
 };
 let pump: { readonly number: number; readonly id: string };
 
@@ -38,4 +44,15 @@ test('related discussions exclude hidden and deleted ones', async () => {
 test('the page says if there are none', async () => {
   const { number } = await forum.start('ada', 'Unique zymurgy', 'Nothing like it');
   expect((await forum.guest.get(`/d/${number}/related`)).text).toContain('No related discussions');
+});
+
+test('programs get discussions as other lists have them, and nothing of one that is hidden', async () => {
+  const { body } = expectStatus(await forum.guest.get(`/api/discussions/${pump.id}/related`), 404);
+  expect(body.success).toBe(false);
+  const { id } = await forum.start('ada', 'Bilge pump, once more', 'x');
+  const [found] = expectStatus(await forum.guest.get(`/api/discussions/${id}/related`), 200).body.discussions;
+  expect(found).toMatchObject({ title: expect.any(String), url: expect.any(String), tags: [] });
+  const hidden = await forum.start('mia', 'Bilge pump of mine', 'x', 'staff');
+  for (const client of [forum.guest, forum.as.ada])
+    expectStatus(await client.get(`/api/discussions/${hidden.id}/related`), 404);
 });

@@ -175,6 +175,24 @@ describe('a profile picture', () => {
     await forum.app.app.kernel.disable('test-moment');
   });
 
+  test('is replaced and removed by programs too, each their own', async () => {
+    const put = async (who: 'ada' | 'bob', bytes: Uint8Array | string, name: string) =>
+      forum.as[who].request('PUT', `/api/users/${forum.ids.ada}/avatar`, { body: formWith(bytes, name) });
+    const answer = await put('ada', await picture('png', { width: 60 }), 'me.png');
+    expect([answer.status, answer.body.user.username]).toEqual([200, 'ada']);
+    expect(answer.body.user.avatar_url).toBe(await avatarOf('ada'));
+    expect((await forum.guest.get(answer.body.user.avatar_url)).status).toBe(200);
+    expect((await put('bob', await picture('png'), 'me.png')).status).toBe(403);
+    const refused = await put('ada', 'Words', 'me.txt');
+    expect([refused.status, refused.body.details[0].field]).toEqual([400, 'file']);
+    expect((await forum.as.bob.delete(`/api/users/${forum.ids.ada}/avatar`)).status).toBe(403);
+    expect((await forum.guest.get(answer.body.user.avatar_url)).status).toBe(200);
+    const removed = await forum.as.ada.delete(`/api/users/${forum.ids.ada}/avatar`);
+    expect([removed.status, removed.body.user.avatar_url]).toEqual([200, null]);
+    expect((await forum.guest.get(answer.body.user.avatar_url)).status).toBe(404);
+    expect((await put('ada', await picture('png'), 'me.png')).status).toBe(200);
+  });
+
   test('must be a picture', async () => {
     for (const [bytes, name] of [
       ['Words', 'me.txt'],
