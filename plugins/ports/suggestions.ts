@@ -16,6 +16,8 @@ export interface TypedWord {
 }
 /** Suggestions of one kind. */
 export interface SuggestionSource {
+  /** What they are, for clients that want one kind only. Default: the id of the plugin, for its only kind. */
+  readonly kind?: string;
   /** Text key of the heading above them. */
   readonly label: string;
   /** Cache tags purged whenever its results may change. */

@@ -24,6 +24,7 @@ const MIN_LETTERS = 2;
 
 const Suggestions = Type.Object({
   of: Type.String({ description: 'Id of the plugin that suggests them' }),
+  kind: Type.String({ description: 'What they are, such as `discussions` or `categories`' }),
   label: Type.String(),
   suggestions: Type.Array(Type.Object({ label: Type.String(), path: Type.String(), detail: nullable(Type.String()) })),
 });
@@ -37,7 +38,7 @@ export function addSuggestions(plugin: PluginHandle, { clock, web }: { clock: Cl
     method: 'get',
     path: '/search/suggestions',
     can: 'public',
-    summary: 'Discussions, members and tags whose names begin with what is being typed',
+    summary: 'Discussions, categories, members and tags whose names begin with what is being typed',
     query: Type.Object({
       q: Type.String({ pattern: '\\S', maxLength: 100, description: 'Beginnings of words; at least two letters' }),
     }),
@@ -54,7 +55,7 @@ export function addSuggestions(plugin: PluginHandle, { clock, web }: { clock: Cl
         const find = () => value.find(text, actor, MOST);
         const found = (await plugin.attempt(id, `suggestions ${value.label}`, find, TIMEOUT)) ?? [];
         const suggestions = found.map(({ label, path, detail = null }) => ({ label, path, detail }));
-        return { of: id, label: web?.text(value.label) ?? value.label, suggestions };
+        return { of: id, kind: value.kind ?? id, label: web?.text(value.label) ?? value.label, suggestions };
       }),
     );
     return { groups: groups.filter(({ suggestions }) => suggestions.length > 0) };

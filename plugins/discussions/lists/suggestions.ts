@@ -82,6 +82,7 @@ export const titleSuggestions = (data: Data, categories: Categories): Suggestion
 
 /** The categories that a search field suggests; all of them are in memory. The whole text at the beginning comes first. */
 export const categorySuggestions = (categories: Categories): SuggestionSource => ({
+  kind: 'categories',
   label: 'discussions:nav.categories',
   tags: [discussionCacheTags.categories],
   async find(text, viewer, limit) {

@@ -4,7 +4,7 @@ import { api, define, escapeMarkdown, type Completion, type CompletionSource } f
 const LEAST = 2;
 
 interface Group {
-  readonly of: string;
+  readonly kind: string;
   readonly suggestions: readonly { readonly label: string; readonly path: string; readonly detail: string | null }[];
 }
 
@@ -14,7 +14,7 @@ class Titles extends HTMLElement implements CompletionSource {
     if (typed.trim().length < LEAST) return [];
     const path = `/api/search/suggestions?q=${encodeURIComponent(typed)}`;
     const { groups } = await api<{ groups: readonly Group[] }>(path, undefined, 'GET', { signal });
-    const found = groups.find(({ of }) => of === 'discussions')?.suggestions ?? [];
+    const found = groups.find(({ kind }) => kind === 'discussions')?.suggestions ?? [];
     return found.map(({ label, path: to, detail }) => ({
       text: `[${escapeMarkdown(label)}](${to})`,
       label,

@@ -6,8 +6,8 @@ interface Suggestion {
   readonly detail: string | null;
 }
 interface Group {
-  /** Id of the plugin that provides the suggestions. */
-  readonly of?: string;
+  /** What is suggested, such as `discussions`. */
+  readonly kind?: string;
   readonly label: string;
   readonly suggestions: readonly Suggestion[];
 }
@@ -28,7 +28,7 @@ const searchPath = (q: string): string => `/search?${new URLSearchParams({ q })}
 
 /**
  * A search field that suggests pages while the user is typing, and recent searches of this browser. With `data-take`,
- * the id of a plugin, it is a field of another form: it offers the suggestions of that plugin, except the path in
+ * a kind of suggestions, it is a field of another form: it offers those of that kind only, except the path in
  * `data-except`, and its value becomes the path of the chosen one.
  */
 class SearchBox extends HTMLElement {
@@ -123,7 +123,7 @@ class SearchBox extends HTMLElement {
 
   #takeable(groups: readonly Group[]): readonly Group[] {
     return groups
-      .filter(({ of }) => of === this.#take)
+      .filter(({ kind }) => kind === this.#take)
       .map(({ label, suggestions }) => ({
         label,
         suggestions: suggestions.filter(({ path }) => path !== this.dataset['except']),

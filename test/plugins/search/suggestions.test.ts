@@ -63,6 +63,7 @@ describe('suggestions', () => {
     expect(await suggested('igging')).toEqual({});
     expect((await suggested('rigging', forum.as.mia))['Categories']).toEqual(['Rigging plans', 'Wood & Rigging']);
     const { body } = await forum.guest.get('/api/search/suggestions?q=rigging');
+    expect([body.groups[0].of, body.groups[0].kind]).toEqual(['discussions', 'categories']);
     expect(body.groups[0].suggestions[0]).toEqual({ label: 'Wood & Rigging', path: '/c/wood-rigging', detail: 'Help' });
   });
 
