@@ -20,7 +20,7 @@ import type { PageDeps } from './post-marks.ts';
 import { consumeChange } from './rate-limit.ts';
 import { shownBookmarks } from './records.ts';
 import { MAX_SEARCH } from './routes.ts';
-import { LOCAL_TIME, localTimeOf, momentOf } from './site-time.ts';
+import { CHOICES, chosenTime, LOCAL_TIME, localTimeOf, momentOf } from './site-time.ts';
 
 const LIST = '/bookmarks';
 /** Rows per page. */
@@ -117,6 +117,15 @@ export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly
    */
   const shownReminder = ({ remindAt }: FoundBookmark['bookmark']): string =>
     remindAt ? localTimeOf(remindAt, web.zone) : '';
+  const now = (): Date => new Date(clock.now());
+  /** The day of a local time, such as “Fri, Jan 16”. */
+  const dayOf = (local: string): string =>
+    new Date(`${local.slice(0, 10)}T00:00Z`).toLocaleDateString(web.language, {
+      timeZone: 'UTC',
+      weekday: 'short',
+      month: 'short',
+      day: 'numeric',
+    });
   const form = async ({ bookmark }: FoundBookmark, viewer: Viewer, retry?: Retry): Promise<View> => {
     const [shown] = await shownBookmarks(deps, [bookmark], viewer);
     if (!shown) throw notFound();
@@ -124,8 +133,13 @@ export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly
       ...shown.record,
       path: shown.path,
       values: retry?.body ?? { note: bookmark.note, remind_at: shownReminder(bookmark) },
-      earliest: localTimeOf(new Date(clock.now()), web.zone),
+      earliest: localTimeOf(now(), web.zone),
       zone: web.zone,
+      choices: CHOICES.map((choice) => ({
+        choice,
+        label: `bookmarks:remind.${choice}`,
+        day: dayOf(chosenTime(choice, now(), web.zone)),
+      })),
       longest: MAX_NOTE,
       reminds,
       ...formErrors(retry),
@@ -156,9 +170,11 @@ export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly
     body: Type.Object({
       note: Note,
       remind_at: Type.Optional(Type.String({ pattern: LOCAL_TIME, 'x-pattern-problem': 'must be a date and time' })),
+      remind: Type.Optional(Type.Enum([...CHOICES], { description: 'A ready choice, in place of `remind_at`' })),
     }),
-  })(async ({ actor, target, body: { note, remind_at: local } }) => {
+  })(async ({ actor, target, body: { note, remind_at: typed, remind } }) => {
     await change(actor);
+    const local = remind === undefined ? typed : chosenTime(remind, now(), web.zone);
     await bookmarks.change(
       target.bookmark,
       { note, remindAt: local === undefined || local === shownReminder(target.bookmark) ? undefined : reminder(local) },

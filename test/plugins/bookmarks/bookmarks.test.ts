@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { Settings, sql } from 'parley-forum';
 import { leastOf, type Client } from 'parley-forum/testing';
+import { chosenTime } from '../../../plugins/bookmarks/site-time.ts';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 
 const forum = useForum();
@@ -233,6 +234,46 @@ describe('pages', () => {
     await forum.as.bob.submit(`/bookmarks/${id}`, { note: '', remind_at: '' });
     expect((await listed(forum.as.bob)).bookmarks.find((one: any) => one.id === id).remind_at).toBeNull();
     await settings.reset(['site.timezone']);
+  });
+
+  test('offer ready choices of a reminder, in the morning of the member’s time zone', async () => {
+    const { postId } = await forum.start('ada', 'Chosen');
+    const { id } = await keep('bob', { post_id: postId, remind_at: inMinutes(60) });
+    // It is the 16th there already.
+    expectStatus(await forum.as.bob.put(`/api/users/${forum.ids.bob}`, { timezone: 'Pacific/Auckland' }), 200);
+    const form = await page(`/bookmarks/${id}`, 'bob');
+    for (const [choice, label, day] of [
+      ['tomorrow', 'Tomorrow morning', 'Sat, Jan 17'],
+      ['week', 'Next week', 'Fri, Jan 23'],
+      ['month', 'In a month', 'Mon, Feb 16'],
+    ])
+      expect(form).toMatch(new RegExp(`name="remind" value="${choice}">${label} <small[^>]*>${day}<`));
+    // Enter in a field presses the first button, which keeps to the date in the field.
+    expect(/<form[^>]*\/bookmarks\/[^>]*>[^]*?(<button[^>]*>)/.exec(form)?.[1]).toBe(
+      '<button class="hidden" tabindex="-1" aria-hidden="true">',
+    );
+    for (const [remind, expected] of [
+      ['tomorrow', '2026-01-16T20:00:00.000Z'],
+      ['week', '2026-01-22T20:00:00.000Z'],
+      ['month', '2026-02-15T20:00:00.000Z'],
+    ] as const) {
+      const sent = { note: `For ${remind}`, remind_at: '2026-07-01T09:00', remind };
+      expect((await forum.as.bob.submit(`/bookmarks/${id}`, sent)).status).toBe(303);
+      expect((await listed(forum.as.bob)).bookmarks.find((one: any) => one.id === id)).toMatchObject({
+        note: `For ${remind}`,
+        remind_at: expected,
+      });
+    }
+    expect((await forum.as.bob.submit(`/bookmarks/${id}`, { note: 'x', remind: 'never' })).status).toBe(400);
+    expectStatus(await forum.as.bob.put(`/api/users/${forum.ids.bob}`, { timezone: null }), 200);
+  });
+
+  test.each([
+    ['2026-01-31T08:00:00Z', '2026-02-28T09:00'],
+    ['2027-12-31T08:00:00Z', '2028-01-31T09:00'],
+    ['2028-01-30T08:00:00Z', '2028-02-29T09:00'],
+  ])('know the last day of a month that is shorter: a month after %s is %s', (now, then) => {
+    expect(chosenTime('month', new Date(now), 'UTC')).toBe(then);
   });
 
   test('remove several at once, and show what to do when there are none', async () => {
