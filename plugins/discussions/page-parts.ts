@@ -195,15 +195,13 @@ export const postActions = (
   viewer: Viewer,
 ): object => {
   const mayChange = rights.canEdit(head, authorId, viewer);
+  const movable = number > 1 && !head.deleted && rights.inCategory(head.categoryId, viewer).moderate;
   return {
     quote: rights.canReply(head, viewer) && `/d/${head.number}/reply?quote=${number}`,
     history: editedAt !== null && rights.canReadHistory(head, authorId, viewer) && `/p/${id}/history`,
     edit: mayChange && `/p/${id}/edit`,
-    move:
-      number > 1 &&
-      !head.deleted &&
-      rights.inCategory(head.categoryId, viewer).moderate &&
-      `/d/${head.number}/move?post=${number}`,
+    move: movable && `/d/${head.number}/move?post=${number}`,
+    moveOn: movable && `/d/${head.number}/move?from=${number}`,
     delete: mayChange && `/p/${id}/delete`,
   };
 };

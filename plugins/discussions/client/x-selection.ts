@@ -3,7 +3,7 @@ import { tickRanges } from './parts/ranges.ts';
 
 /**
  * A group of checkboxes with one to select all, Shift-click to select a range, the number selected, and a link to act
- * on them.
+ * on them. `data-others`: how many more are selected on other pages.
  */
 class Selection extends HTMLElement {
   connectedCallback(): void {
@@ -28,13 +28,14 @@ class Selection extends HTMLElement {
   }
 
   #boxes(): readonly HTMLInputElement[] {
-    return [...this.querySelectorAll<HTMLInputElement>('li input[type="checkbox"]')];
+    return [...this.querySelectorAll<HTMLInputElement>('input[type="checkbox"][name$="[]"]')];
   }
 
   #count(): void {
     const boxes = this.#boxes();
     const chosen = boxes.filter(({ checked }) => checked).length;
-    this.querySelector('output')!.textContent = (this.dataset['text'] ?? '').replace('{count}', String(chosen));
+    const count = chosen + Number(this.dataset['others'] ?? 0);
+    this.querySelector('output')!.textContent = (this.dataset['text'] ?? '').replace('{count}', String(count));
     const all = this.querySelector<HTMLInputElement>('p input')!;
     all.checked = chosen === boxes.length;
     all.indeterminate = chosen > 0 && chosen < boxes.length;

@@ -28,6 +28,7 @@ interface Chosen {
   readonly found_id?: string | undefined;
 }
 
+const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
 const pageOf = (number: number): number => Math.ceil(number / PAGE);
 
 /** /d/…/move: which posts to move and where to, or all of them to merge the discussion. */
@@ -54,6 +55,7 @@ export function movePages(deps: PageDeps, { data }: { readonly data: Data }): vo
     );
     const open = categories.visible(viewer).filter((category) => categories.rights(category, viewer).create);
     const path = `/d/${head.number}/move`;
+    const chosen = listOf(values['post_ids']);
     const typed = textOf(values['discussion_id']);
     const others = await foundBy(head, typed, viewer);
     const model = {
@@ -64,7 +66,9 @@ export function movePages(deps: PageDeps, { data }: { readonly data: Data }): vo
       back: discussionPath(head),
       path,
       page,
-      chosen: values['post_ids'] ?? [],
+      chosen,
+      // Those on other pages of the selection.
+      carried: chosen.filter((id) => !posts.some((post) => post.id === id)),
       posts: posts.map(({ id, number, author, content }) => ({
         value: id,
         label: `#${number} ${author.display_name ?? author.username}`,
@@ -99,8 +103,18 @@ export function movePages(deps: PageDeps, { data }: { readonly data: Data }): vo
     can: moderate,
     load,
     authorize,
-    query: Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })), post: Text }),
+    query: Type.Object({
+      page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+      post: Text,
+      from: Text,
+    }),
   })(async ({ actor, target: head, query: { page }, req }) => {
+    const from = numberOf(queryOf(req)['from'] ?? '');
+    if (from !== undefined) {
+      const posts = await reader.movableFrom(head, from, MAX_CHOSEN);
+      const values = { post_ids: posts.map(({ id }) => id) };
+      return moveView(head, actor, page ?? pageOf(posts[0]?.number ?? 1), { values });
+    }
     const number = numberOf(queryOf(req)['post'] ?? '');
     const post = number === undefined ? undefined : await reader.postNumbered(head, String(number), actor);
     const values = { post_ids: post ? [post.row.id] : [] };
@@ -143,12 +157,14 @@ export function movePages(deps: PageDeps, { data }: { readonly data: Data }): vo
       found_for: Text,
       found_id: Text,
       page: Text,
+      turn: Text,
       merge: Text,
       reason: ReasonField,
     }),
   })(async ({ actor, target: head, body }) => {
     const by = { viewer: actor, reason: body.reason };
     const { post_ids: ids = [] } = body;
+    if (body.turn !== undefined) return moveView(head, actor, numberOf(body.turn) ?? 1, { values: body });
     if (body.merge !== undefined) return done(await mover.merge(head, await named(head, body, actor), by), 'merged');
     if (ids.length === 0) throw new InvalidInput([{ field: 'post_ids', message: 'is empty: choose at least one' }]);
     const destination =

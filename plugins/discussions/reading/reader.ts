@@ -366,6 +366,17 @@ export class DiscussionReader {
       order by number`);
   }
 
+  /** The first posts from this number on that can be moved. */
+  movableFrom(
+    { id }: DiscussionHead,
+    number: number,
+    limit: number,
+  ): Promise<readonly { readonly id: string; readonly number: number }[]> {
+    return this.#deps.data.all(sql<{ id: string; number: number }>`select id, number from post
+      where discussion_id = ${id} and number >= ${Math.max(number, 2)} and deleted_at is null
+      order by number limit ${limit}`);
+  }
+
   /** An author's posts, newest first; `before` is the id of the last post on the previous page. */
   async postsBy(
     authorId: string,

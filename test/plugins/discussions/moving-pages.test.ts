@@ -41,10 +41,48 @@ describe('the page for moving posts', () => {
   test('is paginated if there are many replies', async () => {
     const from = await talk('Long', Array(60).fill('bob'));
     const first = await page(`/d/${from.number}/move`);
-    expect([boxes(first).length, first.includes(`/d/${from.number}/move?page=2`)]).toEqual([49, true]);
+    expect([boxes(first).length, first.includes('<button name="turn" value="2"')]).toEqual([49, true]);
     const second = await page(`/d/${from.number}/move?post=61`);
     expect([boxes(second).length, ticked(second)]).toEqual([11, [from.replies[59].id]]);
     expect((await forum.as.mia.get(`/d/${from.number}/move?page=3`)).status).toBe(404);
+  });
+
+  test('can select a reply and all later ones, as the menu of the reply offers', async () => {
+    const from = await talk('Onwards', ['bob', 'ada', 'bob', 'ada']);
+    const [, , third, last] = from.replies;
+    await forum.as.mia.delete(`/api/posts/${third.id}`);
+    expect(await page(`/p/${from.replies[1].id}/menu`)).toContain(`href="/d/${from.number}/move?from=3"`);
+    expect(await page(`/p/${from.replies[1].id}/menu`, 'ada')).not.toContain('/move');
+    expect(ticked(await page(`/d/${from.number}/move?from=3`))).toEqual([from.replies[1].id, last.id]);
+    expect(ticked(await page(`/d/${from.number}/move?from=1`))).toEqual([
+      from.replies[0].id,
+      from.replies[1].id,
+      last.id,
+    ]);
+    expect(ticked(await page(`/d/${from.number}/move?from=900`))).toEqual([]);
+  });
+
+  test('keeps what was selected and typed while other pages of the replies are looked at', async () => {
+    const from = await talk('Turning', Array(60).fill('bob'));
+    const [first, second, last] = [from.replies[0].id, from.replies[1].id, from.replies[59].id];
+    const turn = async (to: number, ids: readonly string[]): Promise<string> => {
+      const form = Object.fromEntries(ids.map((id, at) => [`post_ids[${at}]`, id]));
+      return expectStatus(
+        await forum.as.mia.submit(`/d/${from.number}/move`, { ...form, title: 'Later', turn: String(to) }),
+        200,
+      ).text;
+    };
+    const carried = (text: string): readonly string[] =>
+      [...text.matchAll(/<input type="hidden" name="post_ids\[\]" value="([^"]+)"/g)].map(([, id = '']) => id);
+    const on = await turn(2, [first, second]);
+    expect([boxes(on).length, ticked(on), carried(on)]).toEqual([11, [], [first, second]]);
+    expect(on).toContain('value="Later"');
+    expect(on).toContain('2 posts on other pages are selected as well.');
+    const back = await turn(1, [...carried(on), last]);
+    expect([ticked(back), carried(back)]).toEqual([[first, second], [last]]);
+    expect((await shown(from)).discussion.reply_count).toBe(60);
+    expect((await forum.as.mia.submit(`/d/${from.number}/move`, { turn: '3' })).status).toBe(404);
+    expect((await forum.as.ada.submit(`/d/${from.number}/move`, { turn: '2' })).status).toBe(403);
   });
 
   test('starts a discussion with the selected posts, without JavaScript', async () => {
