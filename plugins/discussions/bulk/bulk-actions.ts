@@ -92,7 +92,10 @@ async function changeOf(deps: BulkDeps, request: BulkRequest, by: ChangedBy): Pr
       if (categoryId === undefined || !categories.find(categoryId, viewer))
         throw new InvalidInput([{ field: 'category_id', message: 'must be a category you can see' }]);
       return (head) => editor.change(head, { categoryId }, by);
-    default:
+    case 'lock':
+    case 'unlock':
+    case 'pin':
+    case 'unpin':
       return (head) => editor.change(head, SWITCHES[action], by);
   }
 }

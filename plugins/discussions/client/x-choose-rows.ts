@@ -19,7 +19,7 @@ class ChooseRows extends HTMLElement {
       'click',
       (event) => {
         event.preventDefault();
-        this.#switch(this.hidden);
+        this.#switch(this.hidden !== false);
       },
       { signal },
     );
