@@ -20,6 +20,7 @@ export const keysOf = (mayStart: (viewer: Viewer) => boolean): readonly Shortcut
     label: 'discussions:keys.first',
     area: 'posts',
     press: '.position nav [data-number="1"]',
+    post: 'first',
   },
   {
     id: 'discussions.last',
@@ -27,6 +28,7 @@ export const keysOf = (mayStart: (viewer: Viewer) => boolean): readonly Shortcut
     label: 'discussions:keys.last',
     area: 'posts',
     press: '.position nav [data-number]:not([data-number="1"])',
+    post: 'last',
   },
   {
     id: 'discussions.reply',

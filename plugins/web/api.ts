@@ -491,6 +491,8 @@ export interface Shortcut {
   readonly press?: string;
   /** The element may be in a post's menu, which is opened if the element is not on the page. */
   readonly inMenu?: boolean;
+  /** On pages without such an element, moves to the first or last post of the page. */
+  readonly post?: 'first' | 'last';
   /** Must be synchronous. Default: available to everyone. */
   visible?(viewer: Viewer): boolean;
 }

@@ -46,6 +46,40 @@ test('o opens a row, t and L go to the first and last post of a long discussion'
   await page.context().close();
 });
 
+test('t and L go to the first and last post of a discussion of one page', async () => {
+  const page = await forum.open('guest');
+  await page.goto('/d/4');
+  const posts = await page.locator('.post').count();
+  expect(posts).toBeGreaterThan(1);
+  expect(await page.locator('x-position').count()).toBe(0);
+  await press(page, 'L');
+  await expect.poll(() => active(page, 'id')).toBe(`post-${posts}`);
+  await press(page, 't');
+  await expect.poll(() => active(page, 'id')).toBe('post-1');
+  await page.context().close();
+});
+
+test('j and k move through members, tags, categories and visitors', async () => {
+  const page = await forum.open('bob');
+  for (const [at, link] of [
+    ['/members', '.member-list h2 a'],
+    ['/tags', '.tag-index a'],
+    ['/categories', '.category h2 a'],
+    ['/online', '.visitor-list > li > a[href^="/u/"]'],
+  ] as const) {
+    await page.goto(at);
+    const hrefs = await page.locator(link).evaluateAll((all) => all.map((one) => one.getAttribute('href')));
+    await press(page, 'j');
+    await expect.poll(() => active(page, "getAttribute('href')")).toBe(hrefs[0]);
+    if (hrefs.length < 2) continue;
+    await press(page, 'j');
+    await expect.poll(() => active(page, "getAttribute('href')")).toBe(hrefs[1]);
+    await press(page, 'k');
+    await expect.poll(() => active(page, "getAttribute('href')")).toBe(hrefs[0]);
+  }
+  await page.context().close();
+});
+
 test.runIf(FULL)(
   'text typed after the search key goes into the search field, even before the shortcuts have loaded',
   async () => {

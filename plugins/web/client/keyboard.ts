@@ -10,6 +10,7 @@ interface Shortcut {
   readonly href?: string;
   readonly press?: string;
   readonly inMenu?: boolean;
+  readonly post?: 'first' | 'last';
 }
 interface Keyboard {
   readonly title: string;
@@ -23,7 +24,10 @@ const PAUSE = 1_500;
 const TIMEOUT = 5_000;
 /** Pixels of the bar that covers the top of the page. */
 const BAR = 72;
-const ITEM = 'main :is(.card, .post:not(.along), .queue > *)';
+const POST = '.post:not(.along)';
+/** Rows of other lists than discussions; categories above a list of discussions are not among them. */
+const ENTRY = ':is(.member-list > li, .tag-index > li, .visitor-list > li, .categories:not(:has(~ .feed)) > .category)';
+const ITEM = `main :is(.card, ${POST}, .queue > *, ${ENTRY})`;
 const MENU = 'a[data-menu]';
 const OPEN = '.menu:popover-open';
 
@@ -56,8 +60,9 @@ async function run(shortcut: Shortcut, keyboard: Keyboard): Promise<void> {
   else if (shortcut.href !== undefined) location.assign(shortcut.href);
   else {
     const element = find(shortcut.press!);
-    if (element || !shortcut.inMenu) await press(element);
-    else await pressInMenu(shortcut.press!);
+    if (!element && shortcut.inMenu) await pressInMenu(shortcut.press!);
+    else if (hasPost(shortcut)) moveTo(shown(POST).at(shortcut.post === 'first' ? 0 : -1)!);
+    else await press(element);
   }
 }
 
@@ -121,11 +126,22 @@ function step(by: 1 | -1): void {
   const visible = Math.max(items.findIndex(beginsInView), 0);
   const next = items[at >= 0 ? at + by : by > 0 ? visible : visible - 1];
   if (!next) return;
-  const target = next.matches(ITEM) ? (next.querySelector<HTMLElement>('.card-title a') ?? next) : next;
-  if (target === next && next.matches(ITEM)) next.tabIndex = -1;
-  target.focus({ preventScroll: true });
-  next.scrollIntoView({ block: next.matches('.post') ? 'start' : 'nearest' });
+  moveTo(next);
 }
+
+/** Focuses a post, the link of a row, or a control below them. */
+function moveTo(item: HTMLElement): void {
+  const link =
+    item.querySelector<HTMLElement>('.card-title a') ??
+    (item.matches(ENTRY) ? (item.querySelector<HTMLElement>('h2 a') ?? item.querySelector<HTMLElement>('a')) : null);
+  if (item.matches(ITEM) && !link) item.tabIndex = -1;
+  (link ?? item).focus({ preventScroll: true });
+  item.scrollIntoView({ block: item.matches(POST) ? 'start' : 'nearest' });
+}
+
+/** Whether a shortcut moves to a post of this page, which has nothing to press for it. */
+const hasPost = ({ press: selector = '', post }: Shortcut): boolean =>
+  post !== undefined && !document.querySelector(selector) && shown(POST).length > 0;
 
 /** Lists the shortcuts that work on this page. */
 function show({ title, close, change, areas }: Keyboard): void {
@@ -156,9 +172,10 @@ function show({ title, close, change, areas }: Keyboard): void {
   dialog.showModal();
 }
 
-function isHere({ id, press: selector, inMenu }: Shortcut): boolean {
+function isHere(shortcut: Shortcut): boolean {
+  const { id, press: selector, inMenu } = shortcut;
   if (id === 'web.next' || id === 'web.previous') return shown(ITEM).length > 0;
-  return selector === undefined || shown(inMenu ? MENU : selector).length > 0;
+  return selector === undefined || hasPost(shortcut) || shown(inMenu ? MENU : selector).length > 0;
 }
 
 function list(shortcuts: readonly Shortcut[]): HTMLElement {
