@@ -334,7 +334,15 @@ describe('the position bar', () => {
     await page.mouse.move(x + 8, y + height / 2);
     await page.mouse.down();
     await page.mouse.move(x + width / 2, y + height / 2, { steps: 5 });
-    await expect.poll(() => page.locator('x-position p').textContent()).toMatch(/^Post 5\d of 110$/);
+    // The day of a post that is not on the page yet.
+    const said = () => page.locator('x-position p').textContent();
+    await expect.poll(said).toMatch(/^Post 5\d of 110 · Feb \d+$/);
+    const [number, of] = [
+      await slider(page).inputValue(),
+      new Intl.DateTimeFormat('en', { month: 'short', day: 'numeric' }),
+    ];
+    expect(await page.locator(`#post-${number}`).count()).toBe(0);
+    expect(await said()).toBe(`Post ${number} of 110 · ${of.format(new Date(2026, 0, Number(number), 12))}`);
     expect(new URL(page.url()).hash).toBe('');
     await page.mouse.up();
     await expect.poll(() => page.url()).toMatch(/\?page=3#post-5\d$/);
