@@ -940,15 +940,15 @@ export const postFooter = defineSlot<PostRecord>(
   'post.footer.end',
   'In the footer of each post, before its buttons: reactions and the like.',
 );
-export const postActions = defineSlot<PostRecord>(
-  'post.actions',
-  'In the footer of each post, before its own buttons: a button or two.',
-);
-/** A post whose menu is open. */
+/** A post as the slots of its actions get it. */
 export interface MenuPost extends PostRecord {
   /** Path of the post on its discussion's page. */
   readonly url: string;
 }
+export const postActions = defineSlot<MenuPost>(
+  'post.actions',
+  'In the footer of each post, before its own buttons: a button or two.',
+);
 export const postMenu = defineSlot<MenuPost>('post.menu', 'At the end of each post’s menu: list items.');
 export const headBadges = defineSlot<DiscussionRecord>(
   'discussion.head.badges',

@@ -1,6 +1,6 @@
 import { definePlugin } from 'parley-forum';
 import { isGuest } from 'parley-forum/plugins/access';
-import { Discussions, headActions, postMenu } from 'parley-forum/plugins/discussions';
+import { Discussions, headActions, postActions, postMenu } from 'parley-forum/plugins/discussions';
 import { fill, shortcuts, slotFillings, Web } from 'parley-forum/plugins/web';
 
 export default definePlugin({
@@ -28,17 +28,28 @@ export default definePlugin({
       keys: 's',
       label: 'sharing:keys.share',
       area: 'posts',
-      press: 'x-share a',
+      press: 'x-share[data-title] a',
     });
     plugin.extend(shortcuts, {
       id: 'sharing.post',
       keys: 'l',
       label: 'sharing:keys.post',
       area: 'posts',
-      press: 'x-share a',
+      press: '.post x-share a, .menu x-share a',
       inMenu: true,
-      visible: (viewer) => !isGuest(viewer),
     });
+    // Guests have no menu.
+    plugin.extend(
+      slotFillings,
+      fill(
+        postActions,
+        async (posts, viewer) =>
+          isGuest(viewer)
+            ? Promise.all(posts.map(({ number, url }) => web.fragment(viewer, '@sharing/post', { number, href: url })))
+            : [],
+        { shared: true },
+      ),
+    );
     plugin.extend(
       slotFillings,
       fill(postMenu, (posts, viewer) =>

@@ -161,6 +161,24 @@ test('the link to a post is copied from its menu if the device has no share dial
   await page.context().close();
 });
 
+test('a guest copies the link to a post at its foot, and with the key for the post', async () => {
+  const page = await forum.open('guest', { permissions: ['clipboard-read', 'clipboard-write'] });
+  await page.goto('/d/1');
+  await page.evaluate(`delete Navigator.prototype.canShare`);
+  await defined(page, 'x-share');
+  const copied = () => page.evaluate('navigator.clipboard.readText()');
+  await page.getByRole('link', { name: 'Share post 3', exact: true }).click();
+  await expect.poll(copied).toBe(`${forum.url}/d/1/3#post-3`);
+  await page.locator('#post-2').evaluate((post) => ((post.tabIndex = -1), post.focus()));
+  await page.keyboard.press('l');
+  await expect.poll(copied).toBe(`${forum.url}/d/1/2#post-2`);
+  await page.keyboard.press('s');
+  await expect.poll(copied).toBe(`${forum.url}/d/1`);
+  await page.reload();
+  expect(await judge(page)).toEqual([]);
+  await page.context().close();
+});
+
 test('if the browser refuses to copy a link, the page reports it and shows the link', async () => {
   const page = await forum.open('ada');
   await page.goto('/d/1');

@@ -10,7 +10,7 @@ class Share extends HTMLElement {
       // Neither is available without HTTPS; the link then works as a link.
       if (!('share' in navigator || 'clipboard' in navigator)) return;
       event.preventDefault();
-      void this.#share(href).catch(() => this.#end(`${this.dataset['refused'] ?? ''} ${href}`));
+      void this.#share(href).catch(() => this.#end(`${this.#text('refused')} ${href}`));
     });
   }
 
@@ -24,11 +24,17 @@ class Share extends HTMLElement {
       return;
     }
     await navigator.clipboard.writeText(url);
-    this.#end(this.dataset['done']);
+    this.#end(this.#text('done'));
+  }
+
+  /** Those on posts share the texts of the one at the head. */
+  #text(name: 'done' | 'refused'): string {
+    const own = this.dataset[name];
+    return own ?? document.querySelector<HTMLElement>(`x-share[data-${name}]`)?.dataset[name] ?? '';
   }
 
   /** Closes the menu of the post, if the element is in one. */
-  #end(text = ''): void {
+  #end(text: string): void {
     this.closest<HTMLElement>('[popover]')?.hidePopover();
     toast(text);
   }

@@ -175,7 +175,7 @@ function show({ title, close, change, areas }: Keyboard): void {
 function isHere(shortcut: Shortcut): boolean {
   const { id, press: selector, inMenu } = shortcut;
   if (id === 'web.next' || id === 'web.previous') return shown(ITEM).length > 0;
-  return selector === undefined || hasPost(shortcut) || shown(inMenu ? MENU : selector).length > 0;
+  return selector === undefined || hasPost(shortcut) || shown(inMenu ? `${selector}, ${MENU}` : selector).length > 0;
 }
 
 function list(shortcuts: readonly Shortcut[]): HTMLElement {
