@@ -540,6 +540,57 @@ describe('the Enter key in a list', () => {
   });
 });
 
+describe('the keys of the field', () => {
+  test('quote, indent and outdent lines, can be undone, and leave those of the browser alone', async () => {
+    const page = await open('/d/1/reply', true);
+    await defined(page, 'x-composer');
+    const area = text(page);
+    /** The text after pressing these keys on the lines between two `|`. */
+    const after = async (there: string, ...keys: string[]): Promise<string> => {
+      const [from, to] = [there.indexOf('|'), there.lastIndexOf('|') - 1];
+      await area.fill(there.replaceAll('|', ''));
+      await page.evaluate(`document.querySelector('textarea').setSelectionRange(${from}, ${Math.max(from, to)})`);
+      for (const key of keys) await page.keyboard.press(key);
+      const [start, end] = await page.evaluate<[number, number]>(
+        `(({ selectionStart, selectionEnd }) => [selectionStart, selectionEnd])(document.querySelector('textarea'))`,
+      );
+      const value = await area.inputValue();
+      return `${value.slice(0, start)}|${value.slice(start, end)}|${value.slice(end)}`;
+    };
+    expect({
+      quote: await area
+        .fill('oak')
+        .then(() => area.press('Control+Shift+Period'))
+        .then(() => area.inputValue()),
+      item: await after('- oak\n- |red|', 'Control+]'),
+      numbered: await after('1. oak\n2. |red|', 'Control+]'),
+      'beside an inner item': await after('- oak\n  - red\n- |white|', 'Control+]'),
+      lines: await after('|oak\nash|\nelm', 'Control+]'),
+      out: await after('1. oak\n   2. |red|', 'Control+['),
+      'out of nothing': await after('|oak|', 'Control+['),
+      undone: await after('- oak\n- |red|', 'Control+]', 'Control+z'),
+      'with Shift': await after('|oak|', 'Control+Shift+b'),
+    }).toEqual({
+      quote: '> oak',
+      item: '- oak\n  - |red|',
+      numbered: '1. oak\n   2. |red|',
+      'beside an inner item': '- oak\n  - red\n  - |white|',
+      lines: '  |oak\n  ash|\nelm',
+      out: '1. oak\n2. |red|',
+      'out of nothing': '|oak|',
+      undone: '- oak\n|- red|',
+      'with Shift': '|oak|',
+    });
+    const shortcut = (name: string) =>
+      page.getByRole('button', { name, exact: true }).getAttribute('aria-keyshortcuts');
+    expect(await Promise.all(['Quote', 'Post reply'].map(shortcut))).toEqual([
+      'Control+Shift+. Meta+Shift+.',
+      'Control+Enter Meta+Enter',
+    ]);
+    await page.context().close();
+  });
+});
+
 describe('a menu', () => {
   test.each([320, ...inFull(1280)])(
     'is within the viewport, accessible and closed by Escape at %i pixels',

@@ -56,7 +56,8 @@ export function addKeyboard(plugin: PluginHandle, http: Http, localeOf: (req: Re
         ...area,
         shortcuts: area.shortcuts.map((one) => ({ ...one, keys: one.keys.split(' ') })),
       }));
-      return negotiated(view('@web/keyboard', head, { areas: listed, off, settings: SETTINGS }), {
+      const writing = isGuest(actor) ? [] : WRITING;
+      return negotiated(view('@web/keyboard', head, { areas: listed, off, writing, settings: SETTINGS }), {
         success: true,
         title: locale.text('web:keyboard'),
         close: locale.text('web:keyboard.close'),
@@ -120,6 +121,17 @@ export function addKeyboard(plugin: PluginHandle, http: Http, localeOf: (req: Re
     return redirect(SETTINGS, { notice: text(body.reset ? 'web:keyboard.reset.done' : 'web:keyboard.saved') });
   });
 }
+
+/** The keys of writing fields, each with Ctrl, or Command on a Mac; `named` has a name of its own in each language. */
+const WRITING: readonly { readonly named?: string; readonly key?: string; readonly label: string }[] = [
+  { named: 'theme:key.enter', label: 'web:keyboard.send' },
+  { key: 'B', label: 'theme:composer.bold' },
+  { key: 'I', label: 'theme:composer.italic' },
+  { key: 'K', label: 'theme:composer.link' },
+  { named: 'theme:key.shift', key: '.', label: 'theme:composer.quote' },
+  { key: ']', label: 'web:keyboard.indent' },
+  { key: '[', label: 'web:keyboard.outdent' },
+];
 
 /** The shortcuts available on every page. The client script refers to the first three by id. */
 const OWN: readonly Shortcut[] = [

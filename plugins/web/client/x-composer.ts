@@ -12,7 +12,7 @@ import {
 } from '@forum/client';
 import { FormDraft } from './parts/drafts.ts';
 import { continueList } from './parts/lists.ts';
-import { apply, type Mark } from './parts/markdown-marks.ts';
+import { apply, indent, type Mark } from './parts/markdown-marks.ts';
 import { relativeTime } from './parts/times.ts';
 
 /** Milliseconds after the last change until a draft is saved. */
@@ -23,7 +23,7 @@ const PREVIEW_AFTER = 1_200;
 /** Windows wide enough for a text and its preview side by side; the theme's style sheet uses the same width. */
 const WIDE = '(min-width: 90rem)';
 
-/** Shortcuts with Ctrl or Command. */
+/** Shortcuts with Ctrl or Command; /keyboard lists them. */
 const KEYS: Readonly<Record<string, Mark>> = { b: 'bold', i: 'italic', k: 'link' };
 
 /**
@@ -125,10 +125,19 @@ class Composer extends HTMLElement {
     if (event.key === 'Enter' && !command && !event.shiftKey && continueList(this.#area)) return event.preventDefault();
     if (!command || event.altKey) return;
     if (event.key === 'Enter') return this.#area.form?.requestSubmit();
-    const mark = KEYS[event.key.toLowerCase()];
-    if (!mark) return;
+    const change = this.#changeOf(event);
+    if (!change) return;
     event.preventDefault();
-    apply(this.#area, mark);
+    change();
+  }
+
+  /** What a key does with Ctrl or Command; browsers use the letters with Shift themselves. */
+  #changeOf({ key, code, shiftKey }: KeyboardEvent): (() => void) | undefined {
+    // Which sign it types with Shift depends on the layout.
+    if (shiftKey) return code === 'Period' ? () => apply(this.#area, 'quote') : undefined;
+    if (key === ']' || key === '[') return () => indent(this.#area, key === ']');
+    const mark = KEYS[key.toLowerCase()];
+    return mark && (() => apply(this.#area, mark));
   }
 
   async #toggle(): Promise<void> {

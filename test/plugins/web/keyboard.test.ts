@@ -39,6 +39,13 @@ test('a page lists the shortcuts of all plugins, and for guests only those they 
   });
 });
 
+test('the page lists the keys of writing fields for those who can write', async () => {
+  const { text } = await forum.as.ada.get('/keyboard');
+  expect(text).toMatch(/While writing[^]*<kbd>Ctrl<\/kbd> <kbd>Enter<\/kbd>[^]*Post the text/);
+  expect(text).toMatch(/<kbd>Ctrl<\/kbd> <kbd>Shift<\/kbd> <kbd>\.<\/kbd><\/dt><dd>Quote</);
+  expect((await forum.app.client().get('/keyboard')).text).not.toContain('While writing');
+});
+
 test.each([true, false])(
   'default shortcuts are distinct, and none is the prefix of another; in queues: %s',
   async (queues) => {
