@@ -104,6 +104,140 @@ describe('an open discussion', () => {
   });
 });
 
+describe('the head of an open discussion', () => {
+  const start = async (title: string, client = mia): Promise<{ readonly id: string; readonly number: number }> =>
+    (await client.post('/api/discussions', { title, content: 'Words', category_id: 'general' })).body.discussion;
+  const change = (id: string, changes: object) => mia.put(`/api/discussions/${id}`, changes);
+  const form = (page: Page) => page.locator('#reply form');
+
+  test('shows a lock with its reason and takes the form away, until the discussion is open again', async () => {
+    const { id, number } = await start('Open and shut');
+    const page = await forum.open('ada', { viewport: { width: 320, height: 700 } });
+    const messages = listen(page);
+    await openListening(page, `/d/${number}`, 'x-posts');
+    const badge = page.locator('.page-head .badge', { hasText: 'Locked' });
+    const answer = post(page, 1).getByRole('link', { name: 'Reply' });
+    expect([await form(page).count(), await answer.count()]).toEqual([1, 1]);
+    await change(id, { is_locked: true, lock_reason: 'Enough was said' });
+    await badge.waitFor();
+    await page.locator('#reply').getByText('Enough was said').waitFor();
+    expect([await form(page).count(), await page.locator('x-dock').count()]).toEqual([0, 0]);
+    await answer.waitFor({ state: 'detached' });
+    expect(await page.locator('#announcer').textContent()).toContain('This discussion is locked');
+    expect(await judge(page)).toEqual([]);
+    await change(id, { is_locked: false });
+    await badge.waitFor({ state: 'detached' });
+    await answer.waitFor();
+    await form(page).locator('textarea').fill('Said after all.');
+    await form(page).getByRole('button', { name: 'Post', exact: true }).click();
+    await post(page, 2).getByText('Said after all.').waitFor();
+    expect(messages).toEqual([]);
+    await page.context().close();
+  });
+
+  test('keeps a reply that was begun when the discussion is locked, and lets it be sent afterwards', async () => {
+    const { id, number } = await start('Locked while writing');
+    const page = await forum.open('ada');
+    await openListening(page, `/d/${number}`, 'x-posts', 'x-composer');
+    const [area, send] = [
+      form(page).locator('textarea'),
+      form(page).getByRole('button', { name: 'Post', exact: true }),
+    ];
+    await area.fill('Half a reply');
+    await change(id, { is_locked: true });
+    await page.locator('#reply').getByText('This discussion is locked').waitFor();
+    expect([await area.inputValue(), await area.isEditable(), await send.isEnabled()]).toEqual([
+      'Half a reply',
+      false,
+      false,
+    ]);
+    expect(await judge(page)).toEqual([]);
+    await change(id, { is_locked: false });
+    await expect.poll(() => area.isEditable()).toBe(true);
+    expect(await page.locator('#reply .notice').count()).toBe(0);
+    await send.click();
+    await post(page, 2).getByText('Half a reply').waitFor();
+    await page.context().close();
+  });
+
+  test('shows a new title and a pin, and a moderator still has the form when it is locked', async () => {
+    const { id, number } = await start('A first name');
+    const page = await forum.open('root');
+    await openListening(page, `/d/${number}`, 'x-posts');
+    await change(id, { title: 'A second name', is_pinned: true });
+    await page.getByRole('heading', { level: 1, name: 'A second name' }).waitFor();
+    await page.locator('.page-head .badge', { hasText: 'Pinned' }).waitFor();
+    expect([await page.title(), new URL(page.url()).pathname]).toEqual([
+      expect.stringContaining('A second name'),
+      `/d/${number}-a-second-name`,
+    ]);
+    await change(id, { is_locked: true });
+    await page.locator('#reply').getByText('as a moderator you can still reply').waitFor();
+    expect(await form(page).count()).toBe(1);
+    await page.getByRole('button', { name: 'Discussion menu' }).click();
+    await page.getByRole('button', { name: 'Unlock' }).waitFor();
+    await page.context().close();
+  });
+
+  test('shows a deletion and a restoration, to readers and to moderators', async () => {
+    const { id, number } = await start('Here and gone');
+    const [reader, moderator] = [await forum.open('ada'), await forum.open('root')];
+    for (const page of [reader, moderator]) await openListening(page, `/d/${number}`, 'x-posts');
+    await mia.delete(`/api/discussions/${id}`);
+    await reader.locator('.discussion-state').getByText('This discussion has been deleted.').waitFor();
+    expect(await form(reader).count()).toBe(0);
+    expect(await judge(reader)).toEqual([]);
+    await moderator.locator('.page-head .badge', { hasText: 'Deleted' }).waitFor();
+    await moderator.locator('.discussion-state').getByText('Only moderators can see it.').waitFor();
+    await mia.post(`/api/discussions/${id}/restore`);
+    for (const page of [reader, moderator]) {
+      await expect.poll(() => page.locator('.discussion-state').textContent()).toBe('');
+      await form(page).waitFor();
+      await page.context().close();
+    }
+  });
+
+  test('is left alone by changes of other discussions', async () => {
+    const [here, there] = [await start('Stays so'), await start('Elsewhere')];
+    const page = await forum.open('ada');
+    await openListening(page, `/d/${here.number}`, 'x-posts');
+    const asked: string[] = [];
+    page.on('request', (request) => request.headers()['x-fragment'] && asked.push(request.url()));
+    await change(there.id, { is_locked: true });
+    await change(here.id, { is_pinned: true });
+    await page.locator('.page-head .badge', { hasText: 'Pinned' }).waitFor();
+    expect(asked).toHaveLength(1);
+    await page.context().close();
+  });
+
+  test('shows that the question is solved, with the mark of the answer', async () => {
+    const root = forum.app.client();
+    await root.login('root', PASSWORD);
+    const { id: category, name } = (await root.get('/api/categories/general')).body.category;
+    await root.csrf('/admin/categories');
+    const ask = (asks: boolean) =>
+      root.post(
+        '/admin/categories/save',
+        { id: category, name, asks_for_answers: asks },
+        { accept: 'application/json' },
+      );
+    await ask(true);
+    const { id, number } = await start('Which varnish');
+    const reply = (await mia.post('/api/posts', { discussion_id: id, content: 'The yellow one.' })).body.post;
+    const page = await forum.open('ada');
+    await openListening(page, `/d/${number}`, 'x-posts');
+    await mia.put(`/api/discussions/${id}/answer`, { post_id: reply.id });
+    await post(page, 2).getByText('Accepted answer').waitFor();
+    await post(page, 1).locator('.answer-quote').getByText('The yellow one.').waitFor();
+    await page.locator('.page-head .badge', { hasText: 'Solved' }).waitFor();
+    await mia.delete(`/api/discussions/${id}/answer`);
+    await post(page, 2).getByText('Accepted answer').waitFor({ state: 'detached' });
+    await page.locator('.page-head .badge', { hasText: 'Solved' }).waitFor({ state: 'detached' });
+    await ask(false);
+    await page.context().close();
+  });
+});
+
 describe('an open list', () => {
   const rows = (page: Page): Promise<readonly string[]> => page.locator('.feed .card-title').allTextContents();
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { FULL } from '../kit/full.ts';
-import { defined, listen, movesSideways } from './checks.ts';
-import { useForum } from './forum.ts';
+import { defined, listen, movesSideways, openListening } from './checks.ts';
+import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
 
 const forum = useForum();
@@ -71,6 +71,41 @@ describe('reactions below a post', () => {
     await page.reload();
     expect(seen).toEqual(await texts());
     await page.context().close();
+  });
+
+  test('of others appear in place, also beside one’s own button, and a burst is one request', async () => {
+    const reader = await forum.open('ada');
+    const messages = listen(reader);
+    await openListening(reader, '/d/1', 'x-posts', 'x-reactions');
+    const post = reader.locator('#post-3');
+    const given = (label: string) => post.locator('.reaction', { hasText: label });
+    await post.getByRole('link', { name: 'React to post 3' }).click();
+    await reader.locator('.reaction-menu').getByRole('button', { name: 'Love' }).click();
+    await given('Love').waitFor();
+    await given('Love').focus();
+    // What this reader's own reaction leads to is over by then.
+    await reader.waitForResponse((answer) => 'x-fragment' in answer.request().headers());
+    const asked: string[] = [];
+    reader.on('request', (request) => request.headers()['x-fragment'] && asked.push(request.url()));
+    const [bob, mia] = [forum.app.client(), forum.app.client()];
+    await bob.login('bob', PASSWORD);
+    await mia.login('mia', PASSWORD);
+    const id = (await bob.get('/api/discussions/1/posts?limit=100')).body.posts[2].id;
+    const toggle = (client: typeof bob, reaction: string) =>
+      client.post('/api/reactions/toggle', { post_id: id, reaction });
+    for (const client of [bob, mia]) for (const kind of ['love', 'wow', 'thanks']) await toggle(client, kind);
+    await expect.poll(() => given('Love').textContent(), { timeout: 15_000 }).toMatch(/Love 3$/);
+    await expect.poll(() => given('Wow').textContent(), { timeout: 15_000 }).toMatch(/Wow 2$/);
+    expect([await given('Love').getAttribute('aria-pressed'), await given('Wow').getAttribute('aria-pressed')]).toEqual(
+      ['true', 'false'],
+    );
+    expect(await given('Love').evaluate((button) => button === button.ownerDocument.activeElement)).toBe(true);
+    expect(asked).toHaveLength(1);
+    await toggle(bob, 'wow');
+    await toggle(mia, 'wow');
+    await given('Wow').waitFor({ state: 'detached', timeout: 15_000 });
+    expect(messages).toEqual([]);
+    await reader.context().close();
   });
 
   test.runIf(FULL)('show who reacted, from the members’ menu and for guests', async () => {

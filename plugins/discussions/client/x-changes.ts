@@ -1,4 +1,6 @@
 import { announce, define, fragment } from '@forum/client';
+import { mendHead, mendReply, renamePage, showGone } from './parts/head.ts';
+import { mend, type InUse } from './parts/mend.ts';
 import { focusOn, goTo, hasNext, keepingPlace, numberOf, postsIn, readsEnd, postsChanged } from './parts/posts.ts';
 
 interface ChangedPost {
@@ -13,12 +15,20 @@ interface MovedPosts {
   readonly posts: readonly { readonly from_number: number | null }[];
   readonly merged: boolean;
 }
-/** An event or signal on the live stream about posts. */
-type Message = ChangedPost | { readonly data: { readonly post: ChangedPost } | MovedPosts };
+/** The part used here of an event on the live stream about the discussion itself. */
+interface ChangedDiscussion {
+  readonly discussion: {
+    readonly id: string;
+    /** Absent from deleted ones. */
+    readonly url?: string;
+  };
+}
+/** An event or signal on the live stream about posts or their discussion. */
+type Message = ChangedPost | { readonly data: { readonly post: ChangedPost } | MovedPosts | ChangedDiscussion };
 /** The element that keeps the posts on a page up to date. */
 export interface PostChanges extends HTMLElement {
   /** Whether the user is interacting with a part of a post, which must not be replaced now. */
-  inUse: (part: Element) => boolean;
+  inUse: InUse;
   heard(event: Event): void;
   /** Call it after a post was changed on this page. */
   changedHere(number: string): void;
@@ -31,15 +41,27 @@ const COLLECT = 500;
 const SPREAD = 1_000;
 /** Milliseconds after which parts that were in use are updated again. */
 const AGAIN = 5_000;
+/**
+ * Milliseconds after a page was fetched before it is fetched again only because something shown with its posts changed,
+ * such as reactions, which many readers may give at the same time.
+ */
+const CALM = 5_000;
+/** Stands for the head of the discussion among the ids of posts. */
+const HEAD = 'head';
 
 /**
- * Keeps the posts of an open page up to date: posts that were edited, deleted, restored or answered are fetched again
- * from their page, and new ones are appended if the end of the discussion is in view.
+ * Keeps an open page of a discussion up to date: its head when the discussion changed; posts that were edited, deleted,
+ * restored or answered, which are fetched again from their page; and new posts, which are appended if the end of the
+ * discussion is in view.
  */
 class Changes extends HTMLElement implements PostChanges {
-  inUse = (_part: Element): boolean => false;
-  readonly #changed = new Set<string>();
+  inUse: InUse = () => false;
+  /** Ids of posts to update, and from when on. */
+  readonly #due = new Map<string, number>();
+  /** When each page was fetched last. */
+  readonly #fetched = new Map<string, number>();
   #came = false;
+  #deleted = false;
   #waiting: ReturnType<typeof setTimeout> | undefined;
 
   connectedCallback(): void {
@@ -69,14 +91,25 @@ class Changes extends HTMLElement implements PostChanges {
   }
 
   heard(event: Event): void {
-    const { detail } = event as CustomEvent<Message>;
+    const { detail, type } = event as CustomEvent<Message>;
     const time = COLLECT + SPREAD * Math.random();
     const data = 'data' in detail ? detail.data : { post: detail };
     if ('posts' in data) return this.#moved(data, time);
+    if ('discussion' in data) return this.#changed(data.discussion, time);
     const { discussion_id: of, number, reply_to_number: answered } = data.post;
     if (of !== texts()['discussion']) return;
-    for (const one of [number, answered]) this.#wait(`post-${one}`, time);
-    if (event.type.endsWith('.created')) this.#expect(time);
+    const calm = type.endsWith('.looks-changed') ? CALM : 0;
+    for (const one of [number, answered]) this.#wait(`post-${one}`, time, calm);
+    // What is shown with the question may also be shown in the head.
+    if (calm > 0 && number === 1) this.#wait(HEAD, time, calm);
+    if (type.endsWith('.created')) this.#expect(time);
+  }
+
+  #changed({ id, url }: ChangedDiscussion['discussion'], time: number): void {
+    if (id !== texts()['discussion']) return;
+    this.#deleted = url === undefined;
+    if (url !== undefined) renamePage(new URL(url).pathname);
+    this.#wait(HEAD, time);
   }
 
   /** The page of a merged discussion no longer exists, so its posts are left alone. */
@@ -90,43 +123,91 @@ class Changes extends HTMLElement implements PostChanges {
   #expect(time: number): void {
     if (!readsEnd()) return postsChanged();
     this.#came = true;
-    this.#later(time);
+    this.#wait(postsIn(document).at(-1)!.id, time);
   }
 
   changedHere(number: string): void {
     this.#wait(`post-${number}`, 0);
   }
 
-  #wait(id: string, time: number): void {
-    if (!document.getElementById(id)) return;
-    this.#changed.add(id);
-    this.#later(time);
+  /** `calm`: milliseconds that have to pass since its page was last fetched. */
+  #wait(id: string, time: number, calm = 0): void {
+    const post = postOf(id);
+    if (!post) return;
+    const last = this.#fetched.get(pageOf(post)) ?? -Infinity;
+    const at = Math.max(performance.now(), last + calm) + time;
+    this.#due.set(id, Math.min(at, this.#due.get(id) ?? at));
+    this.#plan();
   }
 
-  #later(time: number): void {
-    this.#waiting ??= setTimeout(() => void this.#update(), time);
+  #plan(): void {
+    clearTimeout(this.#waiting);
+    const next = Math.min(...this.#due.values());
+    if (next < Infinity) this.#waiting = setTimeout(() => void this.#update(), next - performance.now());
   }
 
+  /** Updates what is due, and whatever else waits on the same pages. */
   async #update(): Promise<void> {
-    this.#waiting = undefined;
     const came = this.#came;
     this.#came = false;
     const last = came && readsEnd() ? postsIn(document).at(-1)! : undefined;
-    if (last) this.#changed.add(last.id);
-    const posts = [...this.#changed].map((id) => document.getElementById(id)).filter((post) => post !== null);
-    this.#changed.clear();
-    for (const [page, own] of Map.groupBy(posts, pageOf)) {
-      // Anything that cannot be fetched now is shown on the next visit.
-      const part = await fragment(page).catch(() => undefined);
-      const fresh = own.flatMap((post) => runOf(part?.querySelector(`#${post.id}`) ?? null));
-      for (const now of new Set(fresh)) {
-        const post = document.getElementById(now.id);
-        if (post) keepingPlace(() => this.#replace(post, now));
-      }
-      if (part && last && own.includes(last)) this.#announce(append(part, page));
+    if (last) this.#due.set(last.id, 0);
+    const now = performance.now() + 1;
+    const pages = new Map<string, Set<string>>();
+    for (const [id, at] of this.#due) {
+      const post = postOf(id);
+      if (!post) this.#due.delete(id);
+      else if (at <= now) pages.set(pageOf(post), new Set());
+    }
+    for (const id of this.#due.keys()) pages.get(pageOf(postOf(id)!))?.add(id);
+    for (const [page, ids] of pages) {
+      for (const id of ids) this.#due.delete(id);
+      await this.#refresh(page, ids, last);
     }
     // Listeners are told even if there were no new posts.
     if (came) postsChanged();
+    this.#plan();
+  }
+
+  async #refresh(page: string, ids: ReadonlySet<string>, last: HTMLElement | undefined): Promise<void> {
+    this.#fetched.set(page, performance.now());
+    // Anything that cannot be fetched now is shown on the next visit.
+    const part = await fragment(page).catch(() => undefined);
+    if (!part) return this.#failed(ids);
+    // The page of a merged discussion leads to the one that it was merged with.
+    if (part.querySelector<HTMLElement>('x-replies')?.dataset['discussion'] !== texts()['discussion']) return;
+    const own = new Set(ids);
+    if (own.delete(HEAD) && this.#mendHead(part)) for (const { id } of postsIn(document)) own.add(id);
+    this.#show(part, page, own);
+    if (last && ids.has(last.id)) this.#announce(append(part, page));
+  }
+
+  /** Shows the fetched posts of a page; those of other pages wait for theirs. */
+  #show(part: ParentNode, page: string, ids: ReadonlySet<string>): void {
+    const fresh = new Set<HTMLElement>();
+    for (const id of ids) {
+      const post = document.getElementById(id);
+      if (post && pageOf(post) !== page) this.#wait(id, 0);
+      else if (post) for (const one of runOf(part.querySelector(`#${id}`))) fresh.add(one);
+    }
+    for (const now of fresh) {
+      const post = document.getElementById(now.id);
+      if (post) keepingPlace(() => this.#replace(post, now));
+    }
+  }
+
+  #failed(ids: ReadonlySet<string>): void {
+    if (this.#deleted && ids.has(HEAD)) showGone(texts()['gone'] ?? '');
+  }
+
+  /** Returns whether the actions of all posts may have changed with it. */
+  #mendHead(part: ParentNode): boolean {
+    let changed = false;
+    keepingPlace(() => {
+      if (mendHead(part, this.inUse)) this.#wait(HEAD, AGAIN);
+      changed = mendReply(part);
+    });
+    return changed;
   }
 
   #announce(first: HTMLElement | undefined): void {
@@ -135,18 +216,23 @@ class Changes extends HTMLElement implements PostChanges {
   }
 
   #replace(post: HTMLElement, now: HTMLElement): void {
+    const focused = post.contains(document.activeElement);
     if (post.className !== now.className) {
-      const focused = post.contains(document.activeElement);
       if (post.dataset['page'] !== undefined) now.dataset['page'] = post.dataset['page'];
       post.replaceWith(now);
       if (focused) focusOn(now);
-    } else if (mend(post, now, this.inUse)) {
-      this.#wait(post.id, AGAIN);
+    } else {
+      if (mend(post, now, this.inUse)) this.#wait(post.id, AGAIN);
+      if (focused && !post.contains(document.activeElement)) focusOn(post);
     }
   }
 }
 
-/** The announcement of new replies and the id of the discussion, from data attributes. */
+/** The post with this id; for the head any post, as it is on every page. */
+const postOf = (id: string): HTMLElement | null =>
+  id === HEAD ? (postsIn(document)[0] ?? null) : document.getElementById(id);
+
+/** Announcements and the id of the discussion, from data attributes. */
 const texts = (): DOMStringMap => document.querySelector<HTMLElement>('x-replies')?.dataset ?? {};
 
 /** The URL of the page that a post is on. */
@@ -171,48 +257,6 @@ function append(part: ParentNode, page: string): HTMLElement | undefined {
   for (const post of fresh) post.dataset['page'] = page;
   last.after(...fresh);
   return fresh[0];
-}
-
-/** Whether both have the same content. Relative times are ignored, because this page keeps them current itself. */
-function sameAs(one: Element, other: Element): boolean {
-  const [plain, then] = [one, other].map((element) => {
-    const copy = element.cloneNode(true) as Element;
-    copy.removeAttribute('open');
-    for (const time of copy.querySelectorAll('time')) {
-      time.replaceChildren();
-      time.removeAttribute('title');
-    }
-    return copy;
-  });
-  return plain!.isEqualNode(then!);
-}
-
-/**
- * Replaces the parts that differ; returns true if one of them was in use and therefore kept. Parts that stay are not
- * moved in the DOM, because they would lose the focus.
- */
-function mend(post: Element, now: Element, inUse: (part: Element) => boolean): boolean {
-  const kept = new Set<Element>();
-  let [last, left]: [Element | undefined, boolean] = [undefined, false];
-  const [parts, before] = [[...now.children], [...post.children]];
-  for (const part of parts) {
-    const own = before.filter((one) => !kept.has(one));
-    const same = own.find((one) => sameAs(one, part));
-    const used = same ? undefined : own.find((one) => one.className === part.className && inUse(one));
-    left ||= used !== undefined;
-    const shown: Element = same ?? used ?? part;
-    if (shown === part) {
-      // A list that was open stays open.
-      if (own.some((one) => one.className === part.className && one.matches('[open]'))) part.setAttribute('open', '');
-      if (last) last.after(part);
-      else post.prepend(part);
-    }
-    kept.add(shown);
-    last = shown;
-  }
-  // The popover offered for a selection is removed along with it.
-  for (const part of before) if (!kept.has(part) && !part.matches(':popover-open')) part.remove();
-  return left;
 }
 
 define('x-changes', Changes);

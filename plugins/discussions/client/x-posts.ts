@@ -3,8 +3,16 @@ import { dock } from './parts/dock.ts';
 import { postsChanged } from './parts/posts.ts';
 import type { PostChanges } from './x-changes.ts';
 
-/** Live events about posts, or about what is shown with them. */
-const CHANGES = ['post.created', 'post.updated', 'post.deleted', 'post.looks-changed', 'posts.moved'];
+/** Live events about posts and their discussion, or about what is shown with them. */
+const CHANGES = [
+  'post.created',
+  'post.updated',
+  'post.deleted',
+  'post.looks-changed',
+  'posts.moved',
+  'discussion.updated',
+  'discussion.deleted',
+];
 
 /**
  * The posts of a discussion, kept up to date. The actions for a post are fetched into one menu that all posts share.
@@ -64,11 +72,13 @@ class Posts extends HTMLElement {
     return this.#changes;
   }
 
-  /** Whether the focus, a selection or the open menu is in this part of a post. */
+  /** Whether the focus, a selection or an open menu is in this part of the page, or a script holds it. */
   #inUse(part: Element): boolean {
     const selection = getSelection();
     return (
       part.contains(document.activeElement) ||
+      part.matches('[data-held]') ||
+      part.querySelector('[data-held], :popover-open') !== null ||
       (selection?.type === 'Range' && selection.containsNode(part, true)) ||
       (this.#menu.matches(':popover-open') && part.contains(this.#opener ?? null))
     );

@@ -7,6 +7,11 @@ interface Toggled {
 
 /** The id of the post a bar belongs to: its link leads to /p/{id}/reactions. */
 const postOf = (bar: HTMLElement): string => bar.querySelector('a')!.pathname.split('/')[2]!;
+/** The bar of a post, which is another element once the post was updated. */
+const barOf = (post: string): HTMLElement | null =>
+  document.querySelector<HTMLElement>(`div.reactions:has(> a[href="/p/${post}/reactions"])`);
+/** Keeps a bar as it is while it is changed here, even if the post is updated meanwhile. */
+const hold = (bar: HTMLElement | undefined, held: boolean): void => void bar?.toggleAttribute('data-held', held);
 
 /**
  * The form for all reactions on the page, submitted without leaving it; the buttons of a post are updated from the
@@ -28,27 +33,35 @@ class Reactions extends HTMLElement {
       if (!chosen?.value || !bar) return;
       event.preventDefault();
       if (this.#picker.matches(':popover-open')) this.#picker.hidePopover();
-      this.#sending = this.#sending.then(() => this.#toggle(bar, chosen.value));
+      const post = postOf(bar);
+      this.#sending = this.#sending.then(() => this.#toggle(post, chosen.value));
     });
     document.addEventListener('click', (event) => {
       const link = (event.target as Element).closest<HTMLAnchorElement>('div.reactions > a');
       if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
+      hold(this.#bar, false);
       this.#bar = link.parentElement!;
       this.#who.href = link.href;
       this.#who.hidden = !this.#bar.querySelector('.reaction');
       togglePopover(this.#picker, link, event);
     });
+    this.#picker.addEventListener('beforetoggle', ({ newState }) => hold(this.#bar, newState === 'open'));
   }
 
-  async #toggle(bar: HTMLElement, reaction: string): Promise<void> {
+  async #toggle(post: string, reaction: string): Promise<void> {
+    const bar = barOf(post);
+    if (!bar) return;
+    hold(bar, true);
     try {
-      const { reactions } = await api<Toggled>('/api/reactions/toggle', { post_id: postOf(bar), reaction });
+      const { reactions } = await api<Toggled>('/api/reactions/toggle', { post_id: post, reaction });
       this.#show(bar, reactions);
       const count = reactions.find((one) => one.reaction === reaction)?.count ?? 0;
       announce(`${this.#choice(reaction)?.title ?? reaction} ${count}`);
     } catch (error) {
       toast(error instanceof Error ? error.message : String(error));
+    } finally {
+      hold(bar, false);
     }
   }
 
