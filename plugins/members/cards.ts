@@ -36,7 +36,7 @@ export function addCards({ plugin, accounts, clock, web, newFor }: CardDeps): vo
       html: String(await web.fragment(actor, 'partials/user-card', shown)),
     });
   });
-  const element = html`<x-member-card data-when="main a[href^='/u/']"></x-member-card>`;
+  const element = html`<x-member-card data-when="main a[href^='/u/']" data-press=".post a[href^='/u/']"></x-member-card>`;
   plugin.extend(
     slotFillings,
     fill(bodyStart, (places) => places.map(() => element), { shared: true }),

@@ -79,13 +79,53 @@ test.runIf(FULL)('a member can be ignored from their card without leaving the pa
   await page.context().close();
 });
 
-test('tapping a name opens the profile, without a card', async () => {
-  const page = await forum.open('guest', { hasTouch: true, isMobile: true, viewport: { width: 320, height: 700 } });
+const PHONE = { hasTouch: true, isMobile: true, viewport: { width: 320, height: 700 } } as const;
+
+test('tapping a name or a picture in a post opens its card, which leads to the profile', async () => {
+  const page = await forum.open('guest', PHONE);
+  const messages = listen(page);
   await page.goto('/d/1');
+  const card = page.getByRole('dialog', { name: 'bob' });
+  // The first tap comes before the module.
   await page.locator('#post-2 .post-by a').tap();
+  await card.getByText('bob mends boats').waitFor();
+  expect([await movesSideways(page), new URL(page.url()).pathname.startsWith('/d/1-')]).toEqual([false, true]);
+  expect(await judge(page)).toEqual([]);
+  expect(await card.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
+  await pass(page, 500);
+  expect(await card.isVisible()).toBe(true);
+  await page.locator('#post-2 .prose').first().tap();
+  await card.waitFor({ state: 'hidden' });
+  await page.locator('#post-2 .post-avatar').tap();
+  await card.waitFor();
+  await card.getByRole('link', { name: 'bob' }).first().tap();
   await page.waitForURL('**/u/bob');
-  expect(await page.locator('.member-card:popover-open').count()).toBe(0);
+  expect(messages).toEqual([]);
   await page.context().close();
+});
+
+test('a second tap follows the name, as does the first one where there is no card or no JavaScript', async () => {
+  const page = await forum.open('guest', PHONE);
+  await page.goto('/d/1');
+  const name = page.locator('#post-2 .post-by a');
+  await name.tap();
+  await page.locator('.member-card:popover-open').waitFor();
+  await name.tap();
+  await page.waitForURL('**/u/bob');
+  await page.route('**/card', (route) => route.abort());
+  await page.goto('/d/1');
+  await name.tap();
+  await page.waitForURL('**/u/bob');
+  await page.goto('/members');
+  await page.locator('.user-card h2 a').first().tap();
+  await page.waitForURL('**/u/*');
+  await page.context().close();
+  const plain = await forum.open('guest', { ...PHONE, javaScriptEnabled: false });
+  await plain.goto('/d/1');
+  await plain.locator('#post-2 .post-by a').tap();
+  await plain.waitForURL('**/u/bob');
+  expect(await plain.locator('.member-card').count()).toBe(0);
+  await plain.context().close();
 });
 
 test.runIf(FULL)('the list of members fits 320 pixels, and works without JavaScript', async () => {
