@@ -1,4 +1,5 @@
 import { Cache, Clock, Data, definePlugin, Environment, Cluster, Http, Secrets, Settings, Type } from 'parley-forum';
+import { figures } from 'parley-forum/plugins/admin';
 import { Access, isGuest } from 'parley-forum/plugins/access';
 import {
   accountChangeListeners,
@@ -29,7 +30,6 @@ import { eventRules } from 'parley-forum/ports/events';
 import { Limits } from 'parley-forum/plugins/limits';
 import { personalData } from 'parley-forum/ports/personal-data';
 import { bodyStart, composerCompletion, fill, html, slotFillings } from 'parley-forum/plugins/web';
-import { figures } from 'parley-forum/ports/statistics';
 import { suggestionSources } from 'parley-forum/ports/suggestions';
 import { addAuditRules, auditedHooks } from './audit-rules.ts';
 import { commands } from './commands.ts';

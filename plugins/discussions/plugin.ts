@@ -1,7 +1,7 @@
 import { Cache, Clock, counters, Data, definePlugin, Environment, pluginChanged, Settings, Type } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts, userChanged } from 'parley-forum/plugins/accounts';
-import { Admin } from 'parley-forum/plugins/admin';
+import { Admin, figures } from 'parley-forum/plugins/admin';
 import {
   Categories,
   categoryDeleted,
@@ -43,7 +43,6 @@ import { Markdown } from 'parley-forum/plugins/markdown';
 import { signals } from 'parley-forum/ports/live';
 import { pageVisibilityRules } from 'parley-forum/ports/page-visibility';
 import { personalData, repeatInBatches } from 'parley-forum/ports/personal-data';
-import { figures } from 'parley-forum/ports/statistics';
 import { suggestionSources } from 'parley-forum/ports/suggestions';
 import { Web } from 'parley-forum/plugins/web';
 import { DiscussionUrls } from './lists/urls.ts';

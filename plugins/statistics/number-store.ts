@@ -1,5 +1,5 @@
 import { sql, type Clock, type Counter, type Data } from 'parley-forum';
-import type { Figure, Period } from 'parley-forum/ports/statistics';
+import type { Figure, Period } from 'parley-forum/plugins/admin';
 import { periodsOf, SHOWN, UNITS, type Unit } from './periods.ts';
 
 /**

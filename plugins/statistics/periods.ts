@@ -1,4 +1,4 @@
-import type { Period } from 'parley-forum/ports/statistics';
+import type { Period } from 'parley-forum/plugins/admin';
 
 export const UNITS = ['day', 'month'] as const;
 export type Unit = (typeof UNITS)[number];

@@ -1,8 +1,7 @@
 import { Clock, counters, Data, definePlugin, Type } from 'parley-forum';
-import { Admin } from 'parley-forum/plugins/admin';
+import { Admin, figures } from 'parley-forum/plugins/admin';
 import { Protection } from 'parley-forum/plugins/protection';
 import { Web } from 'parley-forum/plugins/web';
-import { figures } from 'parley-forum/ports/statistics';
 import { NumberStore } from './number-store.ts';
 import { addPages } from './pages.ts';
 import { UNITS } from './periods.ts';

@@ -1,5 +1,5 @@
 import { sql, type Data } from 'parley-forum';
-import { countByPeriod, type Figure } from 'parley-forum/ports/statistics';
+import { countByPeriod, type Figure } from 'parley-forum/plugins/admin';
 
 /**
  * What members write, by day and month. Ids say when something was created, also if it was imported. Everything that
@@ -11,9 +11,14 @@ export const discussionFigures = (data: Data): readonly Figure[] => [
     label: 'discussions:statistics.discussions',
     kind: 'sum',
     count: (periods) =>
-      countByPeriod(data, periods, sql`count(*)::int from discussion where id >= p.first and id < p.beyond`, {
-        ids: true,
-      }),
+      countByPeriod(
+        data,
+        periods,
+        sql<{ count: number }>`select count(*)::int as count from discussion where id >= p.first and id < p.beyond`,
+        {
+          ids: true,
+        },
+      ),
   },
   {
     name: 'posts',
@@ -23,7 +28,9 @@ export const discussionFigures = (data: Data): readonly Figure[] => [
       countByPeriod(
         data,
         periods,
-        sql`count(*)::int from post where id >= p.first and id < p.beyond and moved_post_id is null`,
+        sql<{
+          count: number;
+        }>`select count(*)::int as count from post where id >= p.first and id < p.beyond and moved_post_id is null`,
         { ids: true },
       ),
   },
@@ -35,7 +42,7 @@ export const discussionFigures = (data: Data): readonly Figure[] => [
       countByPeriod(
         data,
         periods,
-        sql`count(distinct author_id)::int from post
+        sql<{ count: number }>`select count(distinct author_id)::int as count from post
           where id >= p.first and id < p.beyond and moved_post_id is null`,
         { ids: true },
       ),
