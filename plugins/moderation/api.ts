@@ -1,5 +1,6 @@
-import { defineAction, definePermission } from 'parley-forum';
-import type { Author } from 'parley-forum/plugins/accounts';
+import { defineAction, definePermission, Type, type Static } from 'parley-forum';
+import { Author } from 'parley-forum/plugins/accounts';
+import { nullable, Time } from 'parley-forum/plugins/api';
 import { defineSlot } from 'parley-forum/plugins/web';
 
 /** The actions of moderators, as named in their log. */
@@ -7,6 +8,8 @@ export const ACTIONS = [
   'post.edited',
   'post.deleted',
   'post.restored',
+  'post.noted',
+  'post.note-removed',
   'posts.moved',
   'post.approved',
   'post.rejected',
@@ -58,11 +61,21 @@ export const moderationActed = defineAction<{ readonly entry: ModerationEntry }>
  */
 export const memberNoted = defineAction<{ readonly userId: string; readonly by: string }>('moderation.member-noted');
 
+/** A note that a moderator wrote on a post for other moderators. */
+export const PostNote = Type.Object({
+  id: Type.String(),
+  content: Type.String(),
+  author: nullable(Author),
+  created_at: Time,
+  can_remove: Type.Boolean({ description: 'Whether the caller may remove it' }),
+});
+export type PostNote = Static<typeof PostNote>;
+
 /** A moderator exported the log as a file. */
 export const moderationLogExported = defineAction<{ readonly by: string }>('moderation.log-exported');
 
 export const openModeration = definePermission('moderation.open', {
-  label: 'see the moderators’ pages and log, and read and write notes on members',
+  label: 'see the moderators’ pages and log, and read and write notes on members and posts',
   default: 'moderator',
 });
 export const sanctionMembers = definePermission('moderation.restrain', {

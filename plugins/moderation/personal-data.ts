@@ -13,7 +13,7 @@ interface Row {
 }
 /** The actions that members are notified of. */
 const NOTIFIED = sql`action not in ('report.resolved', 'report.dismissed', 'message-report.resolved',
-  'message-report.dismissed')`;
+  'message-report.dismissed', 'post.noted', 'post.note-removed')`;
 
 /**
  * What moderators did to a member and their posts, without who did it. On erasure, the log and the notes remain with

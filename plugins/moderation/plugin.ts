@@ -18,6 +18,9 @@ import { Web } from 'parley-forum/plugins/web';
 import { syncBans } from './ban-sync.ts';
 import { subscribe } from './event-subscriber.ts';
 import { ModerationLog } from './moderation-log.ts';
+import { postNotePages } from './pages/post-notes-page.ts';
+import { postNoteRoutes } from './post-note-routes.ts';
+import { PostNotes } from './post-notes.ts';
 import { StaffNotes } from './staff-notes.ts';
 import { notifyMembers } from './notifications.ts';
 import { homePages } from './pages/home-page.ts';
@@ -32,7 +35,7 @@ export default definePlugin({
   id: 'moderation',
   name: 'Moderation',
   version: '2.0.0',
-  description: 'Moderation pages and log, suspensions, bans, and notes on members.',
+  description: 'Moderation pages and log, suspensions, bans, and notes on members and posts.',
   defends: true,
   needs: {
     data: Data,
@@ -51,6 +54,7 @@ export default definePlugin({
     const log = new ModerationLog({ plugin, data, accounts, discussions });
     const sanctions = new Sanctions({ data, clock, access, accounts, log });
     const notes = new StaffNotes({ plugin, data, clock, accounts });
+    const postNotes = new PostNotes({ data, clock, accounts, log });
     subscribe(plugin, { access, discussions, log });
     syncBans(plugin, { data, clock, access, accounts, log });
     plugin.extend(personalData, moderationData(data, access));
@@ -61,6 +65,8 @@ export default definePlugin({
     logPages({ ...deps, clock, protection });
     memberPages(deps);
     standingPages(deps);
+    postNoteRoutes({ plugin, discussions, postNotes });
+    postNotePages({ plugin, access, discussions, postNotes, web });
     if (web) fillSlots(plugin, { access, accounts, discussions, log, sanctions, web });
   },
 });

@@ -72,6 +72,7 @@ beforeAll(async () => {
   await change(own);
   const mia = forum.app.client();
   await mia.login('mia', PASSWORD);
+  await mia.post(`/api/posts/${posts[1]!.id}/notes`, { content: 'Keep an eye on this one.' });
   const { reports } = (await mia.get('/api/reports?status=open&limit=1')).body;
   const [tag] = await app.service(Tags).visible(admin);
   const stop = `${forum.people.ada.id}/reply/${app.service(Secrets).sign('notifications.unsubscribe', `${forum.people.ada.id} reply`)}`;
@@ -103,6 +104,7 @@ beforeAll(async () => {
     '/p/:id/edit': { ada: [`${own}/edit`] },
     '/p/:id/delete': { ada: [`${own}/delete`] },
     '/p/:id/report': { ada: [`/p/${posts[1]!.id}/report`] },
+    '/p/:id/notes': { mia: [`/p/${posts[1]!.id}/notes`] },
     '/p/:id/menu': { ada: [`/p/${posts[1]!.id}/menu`] },
     '/p/:id/reactions': {
       ada: [`/p/${posts[0]!.id}/reactions`],

@@ -254,7 +254,8 @@ const PAIRS: readonly (readonly [string, readonly string[], number])[] = [
   ['success', ['success-soft'], 4.5],
   ['warning', ['warning-soft'], 4.5],
   ['danger', ['danger-soft'], 4.5],
-  ['text', ['mark', 'accent-soft', 'success-soft', 'warning-soft', 'danger-soft'], 4.5],
+  ['text', ['mark', 'accent-soft', 'success-soft', 'warning-soft', 'danger-soft', 'staff-soft'], 4.5],
+  ...['text-2', 'link', 'visited'].map((key) => [key, ['staff-soft'], 4.5] as const),
 ];
 
 /** Every pair with too little contrast, in both schemes, including the category hues. */

@@ -239,6 +239,17 @@ describe('what a caller may not see', () => {
     ],
     ['DELETE /posts/:id', () => ({ params: { id: post } }), { params: { id: absent } }],
     ['POST /posts/:id/restore', () => ({ params: { id: post } }), { params: { id: absent } }],
+    ['GET /posts/:id/notes', () => ({ params: { id: post } }), { params: { id: absent } }],
+    [
+      'POST /posts/:id/notes',
+      () => ({ params: { id: post }, body: { content: 'x' } }),
+      { params: { id: absent }, body: { content: 'x' } },
+    ],
+    [
+      'DELETE /posts/:id/notes/:note',
+      () => ({ params: { id: post, note: absent } }),
+      { params: { id: absent, note: absent } },
+    ],
     ['GET /posts/:id/revisions', () => ({ params: { id: post } }), { params: { id: absent } }],
     [
       'POST /subscriptions/toggle',

@@ -174,6 +174,17 @@ export const TABLE: readonly Row[] = [
     async ({ discussion }) => ({ body: { read_marks: [{ discussion_id: await discussion(), number: 1 }] } }),
   ],
   ['POST /read-marks/all', '401 401 200 200 200 200 200'],
+  ['GET /posts/:id/notes', '401 401 403 403 403 200 200', async ({ post }) => id(await post())],
+  [
+    'POST /posts/:id/notes',
+    '401 401 403 403 403 201 201',
+    async ({ post }) => ({ ...id(await post()), body: { content: 'Between us' } }),
+  ],
+  [
+    'DELETE /posts/:id/notes/:note',
+    '401 401 403 403 403 404 404',
+    async ({ post }) => ({ params: { id: await post(), note: '01890000-0000-7000-8000-000000000000' } }),
+  ],
   ['POST /posts/:id/unread', '401 401 200 200 200 200 200', async ({ post }) => id(await post())],
   ['GET /bookmarks', '401 401 200 200 200 200 200'],
   [

@@ -78,6 +78,8 @@ const withSecondFactor = async (): Promise<object> => {
 const onForm =
   (leaves: string, prepare: Act['prepare'], who: Name = 'mia') =>
   (): Act => ({ leaves, who, how: 'form', prepare });
+const noteOn = async (post: string): Promise<string> =>
+  (await forum.as.mia.post(`/api/posts/${post}/notes`, { content: 'Between us' })).body.note.id;
 const judged = (verb: string, leaves: string) =>
   onForm(leaves, async () => [`/mod/members/ada/${verb}`, { reason: 'Rude', days: '3' }]);
 let count = 0;
@@ -217,6 +219,25 @@ const ACTS: Readonly<Record<string, (path: string) => Act>> = {
     '/mod/members/ada/notes',
     { content: 'Between us' },
   ]),
+  '/p/:id/notes': onForm('moderation.post.noted', async () => [`/p/${await reply()}/notes`, { content: 'Between us' }]),
+  '/p/:id/notes/remove': onForm('moderation.post.note-removed', async () => {
+    const id = await reply();
+    return [`/p/${id}/notes/remove`, { note: await noteOn(id) }];
+  }),
+  '/api/posts/:id/notes': () => ({
+    leaves: 'moderation.post.noted',
+    who: 'mia',
+    prepare: async () => [`/api/posts/${await reply()}/notes`, { content: 'Between us' }],
+  }),
+  '/api/posts/:id/notes/:note': () => ({
+    leaves: 'moderation.post.note-removed',
+    who: 'mia',
+    how: 'delete',
+    async prepare() {
+      const id = await reply();
+      return [`/api/posts/${id}/notes/${await noteOn(id)}`, {}];
+    },
+  }),
   '/mod/log/export': onForm('moderation.log-exported', async () => ['/mod/log/export', {}]),
   '/mod/members/:username/addresses': onForm(
     'account.addresses-viewed',

@@ -44,6 +44,10 @@ describe('a member’s data', () => {
       await forum.as.bob.post('/api/reports', { post_id: discussion.postId, reason: 'abuse', note: 'Bob says so.' }),
       201,
     );
+    expectStatus(
+      await forum.as.mia.post(`/api/posts/${discussion.postId}/notes`, { content: 'Mia says so, to moderators.' }),
+      201,
+    );
     fileId = expectStatus(await send(forum.as.ada, await picture(), 'kite.png'), 201).body.upload.id;
     await forum.as.ada.submit('/settings/feeds', { name: 'My phone' });
     await forum.app.calm();
@@ -114,7 +118,7 @@ describe('a member’s data', () => {
   });
 
   test('contains nothing by others', () => {
-    expect([...files.values()].join('\n')).not.toMatch(/The title is Bob|Bob says so|bob@/);
+    expect([...files.values()].join('\n')).not.toMatch(/The title is Bob|Bob says so|Mia says so|bob@/);
   });
 });
 
