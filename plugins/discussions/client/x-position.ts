@@ -1,22 +1,17 @@
-import { api, define } from '@forum/client';
+import { define } from '@forum/client';
 
 /** Milliseconds after the last key press before the slider's value takes effect. */
 const SETTLE = 400;
-/** Milliseconds for which the slider rests before the date of a post is asked for that is not on the page. */
-const REST = 120;
 
 /**
  * Shows the reader's position in the discussion, and navigates by links, which work without script, or by a slider.
  * `data-last` is the number of the last post, `data-size` the number of posts per page, `data-path` the path of the
- * first page, `data-discussion` the id of the discussion.
+ * first page.
  */
 class Position extends HTMLElement {
   readonly #range = document.createElement('input');
   #gone: AbortController | undefined;
   #settling: ReturnType<typeof setTimeout> | undefined;
-  #resting: ReturnType<typeof setTimeout> | undefined;
-  /** Dates of posts that are not on the page, by number; undefined while they are asked for, or if they have none. */
-  readonly #dates = new Map<string, string | undefined>();
   /**
    * The value that the page last set. If the user has moved the slider away from it, the slider does not follow the
    * page.
@@ -33,11 +28,7 @@ class Position extends HTMLElement {
       ariaLabel: this.dataset['label'],
     });
     text?.after(this.#range);
-    this.#range.addEventListener('input', () => {
-      this.#say();
-      clearTimeout(this.#resting);
-      this.#resting = setTimeout(() => void this.#ask(this.#range.value), REST);
-    });
+    this.#range.addEventListener('input', () => this.#say());
     this.#range.addEventListener('change', () => {
       clearTimeout(this.#settling);
       this.#settling = setTimeout(() => this.#go(Number(this.#range.value), false), SETTLE);
@@ -57,7 +48,6 @@ class Position extends HTMLElement {
     document.body.classList.remove('positioned');
     this.#gone?.abort();
     clearTimeout(this.#settling);
-    clearTimeout(this.#resting);
   }
 
   #at(): void {
@@ -71,23 +61,11 @@ class Position extends HTMLElement {
   /** The date is exact or missing: between two posts that are known there may be any number of days. */
   #say(): void {
     const number = this.#range.value;
-    const date = dateOnPage(number) ?? this.#dates.get(number);
+    const time = document.querySelector<HTMLTimeElement>(`#post-${number} .post-when time, #at-${number}`);
     const place = (this.dataset['text'] ?? '').replace('{number}', number).replace('{last}', this.#range.max);
-    const text = date ? `${place} · ${day(new Date(date))}` : place;
+    const text = time ? `${place} · ${day(new Date(time.dateTime))}` : place;
     this.#range.setAttribute('aria-valuetext', text);
     this.querySelector('p')?.replaceChildren(text);
-  }
-
-  /** Asks for the date of a post, and shows it if the slider is still there. */
-  async #ask(number: string): Promise<void> {
-    if (dateOnPage(number) || this.#dates.has(number)) return;
-    this.#dates.set(number, undefined);
-    const path = `/api/discussions/${this.dataset['discussion']}/posts?limit=1&near=${number}`;
-    const found = await api<{ posts: readonly { number: number; created_at?: string }[] }>(path).catch(() => undefined);
-    // A request that failed may be repeated; a post without a date has been deleted or moved.
-    if (!found) return void this.#dates.delete(number);
-    this.#dates.set(number, found.posts.find((post) => post.number === Number(number))?.created_at);
-    if (this.#range.value === number) this.#say();
   }
 
   /** Navigates to a post, which may be on another page. */
@@ -98,9 +76,6 @@ class Position extends HTMLElement {
     document.dispatchEvent(new CustomEvent('discussions:go', { detail: { number, href, focus } }));
   }
 }
-
-const dateOnPage = (number: string): string | undefined =>
-  document.querySelector<HTMLTimeElement>(`#post-${number} .post-when time`)?.dateTime;
 
 /** Formats a date, omitting the current year. */
 const day = (date: Date): string =>
