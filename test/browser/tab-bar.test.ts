@@ -91,3 +91,18 @@ describe('the tab bar on a phone', () => {
     },
   );
 });
+
+test('on a phone the front page has its categories in one row, and other lists have none', async () => {
+  const page = await forum.open('guest', PHONE);
+  const row = page.getByRole('navigation', { name: 'Categories', exact: true });
+  await page.goto('/');
+  const first = row.getByRole('link').first();
+  expect((await row.boundingBox())!.height).toBeLessThanOrEqual(40);
+  expect((await first.boundingBox())!.height).toBeGreaterThanOrEqual(24);
+  expect(await movesSideways(page)).toBe(false);
+  expect(await judge(page)).toEqual([]);
+  await first.click();
+  await page.waitForURL('**/c/**');
+  expect(await row.isVisible()).toBe(false);
+  await page.context().close();
+});
