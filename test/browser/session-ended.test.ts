@@ -45,6 +45,40 @@ test.each([320, ...inFull(1280)])(
   },
 );
 
+test('a press that needs a session asks for a login, and is done after it', async () => {
+  const page = await forum.open('guest');
+  await logIn(page, 'bob');
+  await page.goto('/d/3');
+  await page.locator('x-bookmark-buttons').first().waitFor({ state: 'attached' });
+  // It would ask for the login before anything is pressed.
+  await page.evaluate(`document.querySelector('x-live').remove()`);
+  await forum.endSessions('bob');
+  await page.locator('.post').first().hover();
+  const button = page.locator('.bookmark-add').first();
+  await button.click();
+  await dialog(page).getByText('You are no longer logged in.').waitFor();
+  const kept = page.waitForResponse((answer) => answer.url().endsWith('/api/bookmarks') && answer.status() === 201);
+  await enter(page);
+  expect((await kept).status()).toBe(201);
+  await dialog(page).waitFor({ state: 'detached' });
+  await page.context().close();
+});
+
+test('what a page asks for by itself never asks for a login', async () => {
+  const page = await forum.open('guest');
+  await logIn(page, 'bob');
+  await page.goto('/d/3/reply');
+  await page.locator('x-typing:defined').first().waitFor({ state: 'attached' });
+  await page.evaluate(`document.querySelector('x-live').remove()`);
+  await forum.endSessions('bob');
+  const refused = page.waitForResponse((answer) => answer.url().includes('/api/typing') && answer.status() === 401);
+  await text(page).pressSequentially('On my own');
+  await refused;
+  await expect.poll(() => text(page).inputValue()).toBe('On my own');
+  expect(await dialog(page).count()).toBe(0);
+  await page.context().close();
+});
+
 test.runIf(FULL)('logging out in one tab is shown in the others', async () => {
   const page = await write();
   const tab = await page.context().newPage();

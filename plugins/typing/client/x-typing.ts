@@ -69,7 +69,9 @@ class TypingLine extends HTMLElement {
 
   /** A failed signal is made up for by the next one, or expires. */
   #send(what: 'typing' | 'stop'): void {
-    api(`/api/typing-indicator/${what}`, { discussion_id: this.#discussion }).catch(() => undefined);
+    api(`/api/typing-indicator/${what}`, { discussion_id: this.#discussion }, 'POST', { background: true }).catch(
+      () => undefined,
+    );
   }
 
   async #ask(): Promise<void> {

@@ -116,19 +116,42 @@ export async function fragment(url: string): Promise<DocumentFragment> {
   return toFragment(await response.text());
 }
 
-/** Calls the API with JSON. Rejects with the error message of the response. */
+/** Options of a call; nobody is waiting for one in the `background`, so it never asks for a login. */
+interface CallOptions extends Pick<RequestInit, 'signal' | 'keepalive'> {
+  readonly background?: boolean;
+}
+
+/**
+ * Calls the API with JSON. Rejects with the error message of the response. If the member's session has ended, a change
+ * is sent again once they have logged in, by a dialog.
+ */
 export async function api<T>(
   path: string,
   body?: unknown,
   method = body === undefined ? 'GET' : 'POST',
-  options: Pick<RequestInit, 'signal' | 'keepalive'> = {},
+  { background = method === 'GET', ...options }: CallOptions = {},
 ): Promise<T> {
   const init =
     body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
-  const response = await request(path, { method, ...init, ...options });
+  const call = (): Promise<Response> => request(path, { method, ...init, ...options });
+  let response = await call();
+  if (response.status === 401 && page.member && !background && (await logIn())) response = await call();
   const answer = (await response.json()) as { error?: string };
   if (!response.ok) throw new Error(answer.error ?? t('failed'));
   return answer as T;
+}
+
+/**
+ * Asks a member whose session has ended to log in, by a dialog over the page. Resolves to whether they did; false if
+ * there is no such dialog.
+ */
+export async function logIn(): Promise<boolean> {
+  try {
+    await loadElement('x-login');
+    return await (document.createElement('x-login') as LoginDialog).ask();
+  } catch {
+    return false;
+  }
 }
 
 /** Announces a text to screen readers. */

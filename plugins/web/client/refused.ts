@@ -1,4 +1,4 @@
-import { announce, loadElement, refreshCsrf, t, toDocument, type LoginDialog } from '@forum/client';
+import { announce, logIn, refreshCsrf, t, toDocument } from '@forum/client';
 import { say, type Mended } from './parts/form-state.ts';
 
 /** Handles a form that was not accepted. Resolves to what was fixed if the form should be sent again. */
@@ -19,16 +19,6 @@ export async function mend(form: HTMLFormElement, response: Response, before?: M
 function isAnother({ body }: Document): boolean {
   const [now, before] = [body.dataset['viewer'], document.body.dataset['viewer']];
   return now !== undefined && before !== undefined && now !== before;
-}
-
-/** Logs in through a dialog over the page. Resolves to false if there is none, or if it was closed. */
-async function logIn(): Promise<boolean> {
-  try {
-    await loadElement('x-login');
-    return await (document.createElement('x-login') as LoginDialog).ask();
-  } catch {
-    return false;
-  }
 }
 
 /** Offers a link to log in in another tab, so that the input here is kept. */
