@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { FULL, inFull } from '../kit/full.ts';
 import { listen, movesSideways } from './checks.ts';
-import { PASSWORD, useForum } from './forum.ts';
+import { logIn, PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
 
 const forum = useForum();
@@ -36,7 +36,7 @@ describe('a picture in a text', () => {
   test('can be chosen, and is then shown in the post', async () => {
     const page = await write(1);
     const said = listen(page);
-    await page.getByText('or paste them, or drop them here').waitFor();
+    await page.getByText(/or paste them, or drop them anywhere here\. At most .*, of these types: .*pdf/).waitFor();
     await page
       .locator('x-upload input[type="file"]')
       .setInputFiles({ name: 'boat.png', mimeType: 'image/png', buffer: await picture() });
@@ -65,6 +65,97 @@ describe('a picture in a text', () => {
   ] as const)('can be added by %s', async (event, discussion) => {
     const page = await write(discussion);
     await hand(page, event, await picture());
+    await expect.poll(() => text(page).inputValue()).toMatch(SHOWN);
+    await page.context().close();
+  });
+
+  test('is dropped anywhere on the writing field, which shows that it takes it', async () => {
+    const page = await write(9);
+    await page.evaluate('localStorage.clear()');
+    await text(page).fill('');
+    const drag = (event: string, bytes?: Buffer): Promise<void> =>
+      page.evaluate(`{
+      const data = new DataTransfer();
+      const bytes = Uint8Array.from(atob('${bytes?.toString('base64') ?? ''}'), (one) => one.charCodeAt(0));
+      data.items.add(new File([bytes], 'boat.png', { type: 'image/png' }));
+      document.querySelector('.composer-foot').dispatchEvent(
+        new DragEvent('${event}', { dataTransfer: data, bubbles: true, cancelable: true }));
+    }`);
+    const dropping = (): Promise<number> => page.locator('.composer.dropping').count();
+    await drag('dragover');
+    expect(await dropping()).toBe(1);
+    await drag('dragleave');
+    expect(await dropping()).toBe(0);
+    await drag('dragover');
+    await drag('drop', await picture());
+    await expect.poll(() => text(page).inputValue()).toMatch(SHOWN);
+    expect(await dropping()).toBe(0);
+    await page.context().close();
+  });
+
+  test('leaves what was typed before to be undone step by step', async () => {
+    const page = await write(9);
+    await page.evaluate('localStorage.clear()');
+    await text(page).fill('');
+    await text(page).pressSequentially('Before');
+    await hand(page, 'paste', await picture());
+    await expect.poll(() => text(page).inputValue()).toMatch(/^Before\n!\[boat\]\(\/uploads\/[^)]*\)\n$/);
+    await page.keyboard.press('Control+z');
+    await page.keyboard.press('Control+z');
+    expect(await text(page).inputValue()).toBe('Before');
+    await page.keyboard.press('Control+Shift+z');
+    await page.keyboard.press('Control+Shift+z');
+    expect(await text(page).inputValue()).toMatch(/^Before\n!\[boat\]\(\/uploads\//);
+    await page.context().close();
+  });
+
+  test('that arrives while another field is filled in leaves the focus and the caret there', async () => {
+    const page = await forum.open('bob');
+    await page.goto('/new');
+    await page.getByRole('button', { name: 'Add pictures or files' }).waitFor();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await page.route('**/api/uploads', async (route) => {
+      await promise;
+      await route.continue();
+    });
+    await hand(page, 'paste', await picture());
+    await page.getByLabel('Title').pressSequentially('Boats');
+    resolve();
+    await expect.poll(() => text(page).inputValue()).toMatch(SHOWN);
+    await page.keyboard.type(' and oars');
+    expect(await page.getByLabel('Title').inputValue()).toBe('Boats and oars');
+    await page.context().close();
+  });
+
+  test('of a type that is not taken is refused before it is sent', async () => {
+    const page = await write(9);
+    let sent = 0;
+    page.on('request', (request) => (sent += Number(request.url().endsWith('/api/uploads'))));
+    await page
+      .locator('x-upload input[type="file"]')
+      .setInputFiles({ name: 'boat.exe', mimeType: 'application/octet-stream', buffer: Buffer.from('MZ') });
+    await page.locator('.problem', { hasText: /^boat\.exe must end in one of: .*png/ }).waitFor();
+    expect(sent).toBe(0);
+    await page.context().close();
+  });
+
+  test('is sent again after a login where the session has ended, and stays to be tried again without one', async () => {
+    const page = await forum.open('guest');
+    await logIn(page, 'bob');
+    await page.goto('/d/10/reply');
+    await page.getByRole('button', { name: 'Add pictures or files' }).waitFor();
+    // It would ask for the login before anything is sent.
+    await page.evaluate(`document.querySelector('x-live').remove()`);
+    const dialog = page.getByRole('dialog', { name: 'Log in' });
+    await forum.endSessions('bob');
+    await hand(page, 'paste', await picture());
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.locator('.problem', { hasText: 'boat.png could not be uploaded.' }).waitFor();
+    expect(await text(page).inputValue()).toBe('');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await dialog.getByLabel('Username or e-mail').fill('bob');
+    await dialog.getByLabel('Password', { exact: true }).fill(PASSWORD);
+    await dialog.getByRole('button', { name: 'Log in' }).click();
     await expect.poll(() => text(page).inputValue()).toMatch(SHOWN);
     await page.context().close();
   });

@@ -1,4 +1,5 @@
-import { announce, csrf, define, escapeMarkdown, t, toast } from '@forum/client';
+import { announce, csrf, define, escapeMarkdown, insertText, logIn, t, toast } from '@forum/client';
+import { replaceText } from './parts/inserting.ts';
 import { filesIn, marksIn, swapIn } from './parts/order.ts';
 
 interface Sent {
@@ -14,7 +15,7 @@ interface Placed {
 }
 
 /**
- * Adds files to the text of its form: chosen, pasted or dropped. A placeholder line in the text marks the place of each
+ * Adds files to the text of its form: chosen, pasted, or dropped anywhere on the writing field with its buttons. A placeholder line in the text marks the place of each
  * file until it is uploaded. Afterwards a picture gets a field for its description, and several files get buttons to
  * reorder them.
  */
@@ -25,7 +26,10 @@ class Upload extends HTMLElement {
   /** Rows of the files in the text, by path. */
   readonly #rows = new Map<string, HTMLElement>();
   readonly #paste = (event: ClipboardEvent): void => this.#take(event, event.clipboardData);
-  readonly #drop = (event: DragEvent): void => this.#take(event, event.dataTransfer);
+  readonly #drop = (event: DragEvent): void => {
+    this.#composer.classList.remove('dropping');
+    this.#take(event, event.dataTransfer);
+  };
   /** The text is gone: sent or discarded. */
   readonly #clear = (): void => {
     this.#rows.clear();
@@ -38,18 +42,28 @@ class Upload extends HTMLElement {
     event.preventDefault();
     toast(this.#text('wait'));
   };
+  #composer!: Element;
   readonly #over = (event: DragEvent): void => {
-    if (event.dataTransfer?.types.includes('Files')) event.preventDefault();
+    if (!event.dataTransfer?.types.includes('Files')) return;
+    event.preventDefault();
+    this.#composer.classList.add('dropping');
+  };
+  readonly #out = (event: DragEvent): void => {
+    if (!(event.relatedTarget instanceof Node && this.#composer.contains(event.relatedTarget)))
+      this.#composer.classList.remove('dropping');
   };
 
   connectedCallback(): void {
-    const area = this.closest('.composer')?.querySelector('textarea');
-    if (!area || this.querySelector('button')) return;
+    const composer = this.closest<HTMLElement>('.composer');
+    const area = composer?.querySelector('textarea');
+    if (!composer || !area || this.querySelector('button')) return;
     this.#area = area;
+    this.#composer = composer;
     this.replaceChildren(this.#bar());
     area.addEventListener('paste', this.#paste);
-    area.addEventListener('dragover', this.#over);
-    area.addEventListener('drop', this.#drop);
+    composer.addEventListener('dragover', this.#over);
+    composer.addEventListener('dragleave', this.#out);
+    composer.addEventListener('drop', this.#drop);
     area.form!.addEventListener('reset', this.#clear);
     area.form!.addEventListener('submit', this.#wait);
     for (const event of ['input', 'change']) area.form!.addEventListener(event, this.#written);
@@ -59,8 +73,9 @@ class Upload extends HTMLElement {
   disconnectedCallback(): void {
     for (const request of this.#under) request.abort();
     this.#area?.removeEventListener('paste', this.#paste);
-    this.#area?.removeEventListener('dragover', this.#over);
-    this.#area?.removeEventListener('drop', this.#drop);
+    this.#composer?.removeEventListener('dragover', this.#over as EventListener);
+    this.#composer?.removeEventListener('dragleave', this.#out as EventListener);
+    this.#composer?.removeEventListener('drop', this.#drop as EventListener);
     this.#area?.form?.removeEventListener('reset', this.#clear);
     this.#area?.form?.removeEventListener('submit', this.#wait);
     for (const event of ['input', 'change']) this.#area?.form?.removeEventListener(event, this.#written);
@@ -99,12 +114,13 @@ class Upload extends HTMLElement {
     for (const old of this.querySelectorAll('.problem')) old.remove();
     for (const file of files) {
       if (file.size > Number(this.dataset['most'])) this.#line(this.#text('large', file.name));
+      else if (!isAmong(this.#text('accept'), file.name)) this.#line(this.#text('type', file.name));
       else this.#send(file);
     }
   }
 
-  #send(file: File): void {
-    const place = this.#hold(file.name);
+  /** `place`: the placeholder, if the file was sent before the session turned out to have ended. */
+  #send(file: File, place = this.#hold(file.name), isAgain = false): void {
     const line = this.#line(this.#text('busy', file.name), false);
     const progress = document.createElement('progress');
     progress.max = 1;
@@ -124,6 +140,7 @@ class Upload extends HTMLElement {
       this.#under.delete(request);
       if (line.contains(document.activeElement)) this.#area.focus();
       line.remove();
+      if (request.status === 401 && !isAgain) return void this.#logIn(file, place);
       const { upload, error, details } = answerOf(request);
       this.#replace(place, upload ? markdownOf(upload) : '');
       if (upload) announce(this.#text('done', upload.name));
@@ -142,6 +159,13 @@ class Upload extends HTMLElement {
     request.setRequestHeader('X-CSRF-Token', csrf());
     this.#under.add(request);
     request.send(body);
+  }
+
+  /** Sends the file once more after a login. */
+  async #logIn(file: File, place: string): Promise<void> {
+    if (await logIn()) return this.#send(file, place, true);
+    this.#replace(place, '');
+    this.#failed(file, 401, `${this.#text('failed', file.name)} ${t('session')}`);
   }
 
   /** Syncs the rows with the files in the text, including those of an edited post or a draft. */
@@ -196,8 +220,7 @@ class Upload extends HTMLElement {
   #move({ name, path }: Placed, by: -1 | 1): void {
     const swap = swapIn(this.#area.value, new Set(this.#rows.keys()), path, by);
     if (!swap) return;
-    this.#area.setRangeText(swap.text, swap.start, swap.end, 'preserve');
-    this.#changed();
+    replaceText(this.#area, swap.text, swap.start, swap.end);
     const [row, other] = [this.#rows.get(path), this.#rows.get(swap.other)];
     if (other) row?.[by < 0 ? 'after' : 'before'](other);
     announce(this.#text('moved', name).replace('{at}', String(swap.at)).replace('{count}', String(this.#rows.size)));
@@ -209,13 +232,13 @@ class Upload extends HTMLElement {
     const begin = this.#area.value.lastIndexOf('![', end);
     if (end < 0 || begin < 0) return;
     this.#area.setRangeText(escapeMarkdown(description), begin + 2, end, 'preserve');
-    this.#changed();
+    this.#area.dispatchEvent(new Event('input', { bubbles: true }));
   }
 
   /** Unless the file itself is the cause, offers to send it again; it is then inserted at the caret. */
   #failed(file: File, status: number, reason: string): void {
     const line = this.#line(reason);
-    if (status !== 0 && status < 429) return;
+    if (status !== 0 && status !== 401 && status < 429) return;
     const again = buttonOf(this.#text('again'), () => {
       this.#area.focus();
       line.remove();
@@ -229,8 +252,7 @@ class Upload extends HTMLElement {
     const place = `![${this.#text('busy', name.replace(/[[\]()\\]/g, ''))}…](#${crypto.randomUUID().slice(0, 8)})`;
     const { selectionStart: at, value } = this.#area;
     const before = at === 0 || value[at - 1] === '\n' ? '' : '\n';
-    this.#area.setRangeText(`${before}${place}\n`, at, this.#area.selectionEnd, 'end');
-    this.#changed();
+    insertText(this.#area, `${before}${place}\n`, at, this.#area.selectionEnd);
     return place;
   }
 
@@ -238,17 +260,8 @@ class Upload extends HTMLElement {
   #replace(place: string, text: string): void {
     const at = this.#area.value.indexOf(place);
     if (at < 0) return;
-    this.#area.setRangeText(
-      text,
-      at,
-      at + place.length + (text === '' && this.#area.value[at + place.length] === '\n' ? 1 : 0),
-      'preserve',
-    );
-    this.#changed();
-  }
-
-  #changed(): void {
-    this.#area.dispatchEvent(new Event('input', { bubbles: true }));
+    const end = at + place.length;
+    replaceText(this.#area, text, at, end + (text === '' && this.#area.value[end] === '\n' ? 1 : 0));
   }
 
   #line(text: string, problem = true): HTMLElement {
@@ -283,6 +296,10 @@ function answerOf({ responseText }: XMLHttpRequest): Answer {
     return {};
   }
 }
+
+/** Whether the file has one of the extensions in `accept`; the server looks into it as well. */
+const isAmong = (accept: string, name: string): boolean =>
+  accept.split(',').some((extension) => name.toLowerCase().endsWith(extension));
 
 /** The file name in a path, which may be text that somebody typed. */
 function fileName(path: string): string {
