@@ -109,6 +109,7 @@ export function composer(draft: FormDraft, given: ComposerInput): object {
     preview,
     values,
     wrong,
+    ...(given.discussion && { participants: `/api/discussions/${given.discussion.id}/participants` }),
     ...given,
   };
 }

@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { FULL, inFull } from '../kit/full.ts';
 import { movesSideways, typeAtOnce } from './checks.ts';
-import { useForum } from './forum.ts';
+import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
 
 const forum = useForum();
@@ -46,6 +46,32 @@ describe('completion', () => {
     await expect.poll(() => area(page).inputValue()).toBe('Ask @zoe ');
     await page.keyboard.press('Control+z');
     await expect.poll(() => area(page).inputValue()).toBe('Ask @zo');
+    await page.context().close();
+  });
+
+  test('suggests participants of the discussion first, also those whose posts are on other pages', async () => {
+    const [ada, mia] = [forum.app.client(), forum.app.client()];
+    await ada.login('ada', PASSWORD);
+    await mia.login('mia', PASSWORD);
+    const body = { title: 'Who was here', content: 'Thanks to @zacharias', category_id: 'general' };
+    const { discussion } = (await mia.post('/api/discussions', body)).body as { discussion: any };
+    await ada.post('/api/posts', { discussion_id: discussion.id, content: 'Me.' });
+    const page = await forum.open('bob');
+    await page.route('**/api/drafts/**', (route) => route.abort());
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url().slice(forum.url.length)));
+    // Neither of them has a post on this page.
+    await page.goto(`/d/${discussion.number}/reply`);
+    await page.locator('.composer-bar').waitFor();
+    await area(page).focus();
+    await page.locator('x-completion:defined').waitFor({ state: 'attached' });
+    await page.keyboard.type('@');
+    await list(page).waitFor();
+    expect((await offered(page)).slice(0, 2).toSorted()).toEqual(['ada', 'mia']);
+    await page.keyboard.type('ad');
+    await expect.poll(() => offered(page)).toEqual(expect.arrayContaining(['ada']));
+    expect((await offered(page))[0]).toBe('ada');
+    expect(asked.filter((url) => url.includes('/participants'))).toHaveLength(1);
     await page.context().close();
   });
 
