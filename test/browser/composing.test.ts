@@ -591,6 +591,33 @@ describe('the keys of the field', () => {
   });
 });
 
+describe('on a phone', () => {
+  test('the toolbar is one row at the foot of the window while a long text is written', async () => {
+    const page = await forum.open('bob', { viewport: { width: 320, height: 420 } });
+    await page.goto('/d/1/reply');
+    await defined(page, 'x-composer');
+    await text(page).fill(Array.from({ length: 60 }, (_none, line) => `Line ${line}`).join('\n'));
+    await page.evaluate(`document.querySelector('textarea').setSelectionRange(0, 0)`);
+    await text(page).press('ArrowDown');
+    const bar = (await page.locator('.composer-bar').boundingBox())!;
+    expect(bar.height).toBeLessThan(56);
+    await expect
+      .poll(async () => {
+        const { y, height } = (await page.locator('.composer-bar').boundingBox())!;
+        return y + height <= 420 && y > 0;
+      })
+      .toBe(true);
+    expect(await movesSideways(page)).toBe(false);
+    expect(await judge(page)).toEqual([]);
+    // The last tool is reached by the arrow keys.
+    await page.locator('.composer-bar button').first().focus();
+    await page.keyboard.press('ArrowLeft');
+    const last = (await page.locator('.composer-bar button:focus').boundingBox())!;
+    expect(last.x >= 0 && last.x + last.width <= 320).toBe(true);
+    await page.context().close();
+  });
+});
+
 describe('a menu', () => {
   test.each([320, ...inFull(1280)])(
     'is within the viewport, accessible and closed by Escape at %i pixels',
