@@ -27,8 +27,8 @@ interface ChangedDiscussion {
 type Message = ChangedPost | { readonly data: { readonly post: ChangedPost } | MovedPosts | ChangedDiscussion };
 /** The element that keeps the posts on a page up to date. */
 export interface PostChanges extends HTMLElement {
-  /** Whether the user is interacting with a part of a post, which must not be replaced now. */
-  inUse: InUse;
+  /** Whether the open menu of a post belongs to this part of it. */
+  hasMenu: (part: Element) => boolean;
   heard(event: Event): void;
   /** Call it after a post was changed on this page. */
   changedHere(number: string): void;
@@ -55,7 +55,7 @@ const HEAD = 'head';
  * discussion is in view.
  */
 class Changes extends HTMLElement implements PostChanges {
-  inUse: InUse = () => false;
+  hasMenu = (_part: Element): boolean => false;
   /** Ids of posts to update, and from when on. */
   readonly #due = new Map<string, number>();
   /** When each page was fetched last. */
@@ -63,6 +63,18 @@ class Changes extends HTMLElement implements PostChanges {
   #came = false;
   #deleted = false;
   #waiting: ReturnType<typeof setTimeout> | undefined;
+
+  /** Whether the focus, a selection or an open menu is in this part of the page, or a script holds it. */
+  readonly #inUse: InUse = (part) => {
+    const selection = getSelection();
+    return (
+      part.contains(document.activeElement) ||
+      part.matches('[data-held]') ||
+      part.querySelector('[data-held], :popover-open') !== null ||
+      (selection?.type === 'Range' && selection.containsNode(part, true)) ||
+      this.hasMenu(part)
+    );
+  };
 
   connectedCallback(): void {
     document.querySelector('x-replies a')?.addEventListener('click', this.#clicked);
@@ -204,7 +216,7 @@ class Changes extends HTMLElement implements PostChanges {
   #mendHead(part: ParentNode): boolean {
     let changed = false;
     keepingPlace(() => {
-      if (mendHead(part, this.inUse)) this.#wait(HEAD, AGAIN);
+      if (mendHead(part, this.#inUse)) this.#wait(HEAD, AGAIN);
       changed = mendReply(part);
     });
     return changed;
@@ -222,7 +234,7 @@ class Changes extends HTMLElement implements PostChanges {
       post.replaceWith(now);
       if (focused) focusOn(now);
     } else {
-      if (mend(post, now, this.inUse)) this.#wait(post.id, AGAIN);
+      if (mend(post, now, this.#inUse)) this.#wait(post.id, AGAIN);
       if (focused && !post.contains(document.activeElement)) focusOn(post);
     }
   }

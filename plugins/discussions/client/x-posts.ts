@@ -4,15 +4,10 @@ import { postsChanged } from './parts/posts.ts';
 import type { PostChanges } from './x-changes.ts';
 
 /** Live events about posts and their discussion, or about what is shown with them. */
-const CHANGES = [
-  'post.created',
-  'post.updated',
-  'post.deleted',
-  'post.looks-changed',
-  'posts.moved',
-  'discussion.updated',
-  'discussion.deleted',
-];
+const CHANGES =
+  'post.created post.updated post.deleted post.looks-changed posts.moved discussion.updated discussion.deleted'.split(
+    ' ',
+  );
 
 /**
  * The posts of a discussion, kept up to date. The actions for a post are fetched into one menu that all posts share.
@@ -66,22 +61,10 @@ class Posts extends HTMLElement {
     await loadElement('x-changes');
     if (!this.#changes) {
       this.#changes = document.createElement('x-changes') as PostChanges;
-      this.#changes.inUse = (part) => this.#inUse(part);
+      this.#changes.hasMenu = (part) => this.#menu.matches(':popover-open') && part.contains(this.#opener ?? null);
       this.append(this.#changes);
     }
     return this.#changes;
-  }
-
-  /** Whether the focus, a selection or an open menu is in this part of the page, or a script holds it. */
-  #inUse(part: Element): boolean {
-    const selection = getSelection();
-    return (
-      part.contains(document.activeElement) ||
-      part.matches('[data-held]') ||
-      part.querySelector('[data-held], :popover-open') !== null ||
-      (selection?.type === 'Range' && selection.containsNode(part, true)) ||
-      (this.#menu.matches(':popover-open') && part.contains(this.#opener ?? null))
-    );
   }
 
   #press(event: MouseEvent): void {
@@ -123,7 +106,7 @@ class Posts extends HTMLElement {
       this.#opener = link;
       togglePopover(this.#menu, link, event);
     } catch (error) {
-      toast(error instanceof Error ? error.message : String(error));
+      toast((error as Error).message);
     }
   }
 }

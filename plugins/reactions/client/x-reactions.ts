@@ -8,10 +8,10 @@ interface Toggled {
 /** The id of the post a bar belongs to: its link leads to /p/{id}/reactions. */
 const postOf = (bar: HTMLElement): string => bar.querySelector('a')!.pathname.split('/')[2]!;
 /** The bar of a post, which is another element once the post was updated. */
-const barOf = (post: string): HTMLElement | null =>
-  document.querySelector<HTMLElement>(`div.reactions:has(> a[href="/p/${post}/reactions"])`);
+const barOf = (post: string): HTMLElement | null | undefined =>
+  document.querySelector(`div.reactions > a[href$="${post}/reactions"]`)?.parentElement;
 /** Keeps a bar as it is while it is changed here, even if the post is updated meanwhile. */
-const hold = (bar: HTMLElement | undefined, held: boolean): void => void bar?.toggleAttribute('data-held', held);
+const hold = (bar: Element | undefined, held: boolean): unknown => bar?.toggleAttribute('data-held', held);
 
 /**
  * The form for all reactions on the page, submitted without leaving it; the buttons of a post are updated from the
@@ -32,7 +32,8 @@ class Reactions extends HTMLElement {
       const bar = chosen?.closest<HTMLElement>('.reactions') ?? this.#bar;
       if (!chosen?.value || !bar) return;
       event.preventDefault();
-      if (this.#picker.matches(':popover-open')) this.#picker.hidePopover();
+      // Does nothing if it is not open.
+      this.#picker.hidePopover();
       const post = postOf(bar);
       this.#sending = this.#sending.then(() => this.#toggle(post, chosen.value));
     });
@@ -59,7 +60,7 @@ class Reactions extends HTMLElement {
       const count = reactions.find((one) => one.reaction === reaction)?.count ?? 0;
       announce(`${this.#choice(reaction)?.title ?? reaction} ${count}`);
     } catch (error) {
-      toast(error instanceof Error ? error.message : String(error));
+      toast((error as Error).message);
     } finally {
       hold(bar, false);
     }
