@@ -42,6 +42,8 @@ export interface Presence {
   visitors(part: ListRange, viewer: Viewer): Promise<Page<VisibleVisitor>>;
   /** By when they were last seen, most recent first. */
   bots(part: ListRange, viewer: Viewer): Promise<Page<VisibleBot>>;
+  /** Those of the given usernames, in lower case, whose members are here and do not hide it. */
+  online(usernames: readonly string[]): Promise<readonly string[]>;
   /** Those of the given members who hide their presence. To be respected by anything else that would reveal it. */
   hidden(ids: readonly string[]): Promise<ReadonlySet<string>>;
 }

@@ -1,4 +1,4 @@
-import type { PluginHandle } from 'parley-forum';
+import type { Cache, PluginHandle } from 'parley-forum';
 import { isGuest } from 'parley-forum/plugins/access';
 import { MAX_PAGE } from 'parley-forum/plugins/api';
 import type { Presence } from 'parley-forum/plugins/presence';
@@ -10,6 +10,7 @@ import {
   navigation,
   pages,
   phrase,
+  renderedTag,
   slotFillings,
   view,
   type Web,
@@ -17,8 +18,13 @@ import {
 import { OTHER_BOTS } from './crawlers.ts';
 import type { PresenceSettings } from './settings.ts';
 
-/** /online, the card that links to it, and the heartbeat element on members' pages. */
-export function presencePages(plugin: PluginHandle<PresenceSettings>, presence: Presence, web: Web | undefined): void {
+/**
+ * /online, the card that links to it, the element that marks who is online, and the heartbeat element on members' pages.
+ */
+export function presencePages(
+  plugin: PluginHandle<PresenceSettings>,
+  { presence, cache, web }: { readonly presence: Presence; readonly cache: Cache; readonly web: Web | undefined },
+): void {
   plugin.route(pages, { method: 'get', path: '/online', can: 'public' })(async ({ actor }) => {
     const named = plugin.settings['presence.public'] || !isGuest(actor);
     const part = { limit: named ? MAX_PAGE : 0 };
@@ -57,4 +63,14 @@ export function presencePages(plugin: PluginHandle<PresenceSettings>, presence: 
       contexts.map(() => (isGuest(viewer) ? undefined : html`<x-heartbeat data-eager></x-heartbeat>`)),
     ),
   );
+  plugin.extend(
+    slotFillings,
+    fill(bodyStart, (contexts, viewer) => {
+      const named = plugin.settings['presence.public'] || !isGuest(viewer);
+      // Who has not touched the page yet may be gone before the answer comes.
+      const element = html`<x-online data-when="main" data-text="${web.say(phrase('presence:online-now'))}" hidden></x-online>`;
+      return contexts.map(() => (named ? element : undefined));
+    }),
+  );
+  plugin.onSettings(() => cache.purge(renderedTag));
 }

@@ -57,7 +57,7 @@ export default definePlugin({
     plugin.on(pluginChanged, () => pageVisibility.reset());
     plugin.onSettings(changed);
     presenceRoutes(plugin, { presence, changed, store, recorder, pageVisibility, http, settings });
-    presencePages(plugin, presence, web);
+    presencePages(plugin, { presence, cache, web });
     if (live) {
       plugin.extend(signals, {
         name: SIGNAL,

@@ -60,6 +60,12 @@ for _, kind in ipairs(cjson.decode(ARGV[3])) do
   skip = math.max(0, skip - size)
 end
 return found`;
+const AMONG = `${BEGIN}
+local found = {}
+for _, id in ipairs(cjson.decode(ARGV[3])) do
+  if redis.call('ZSCORE', keys.member, id) then found[#found + 1] = id end
+end
+return found`;
 
 /** Shared by all processes; each call is one round trip. */
 export class RedisVisitorStore implements VisitorStore {
@@ -87,6 +93,10 @@ export class RedisVisitorStore implements VisitorStore {
   async list(kinds: readonly Kind[], start: number, length: number): Promise<readonly Visitor[]> {
     const found = (await this.#run(LIST, JSON.stringify(kinds), start, length)) as [Kind, string, string, string][];
     return found.map(([kind, id, page, at]) => ({ kind, id, page, at: Number(at) }));
+  }
+
+  async among(members: readonly string[]): Promise<ReadonlySet<string>> {
+    return new Set((await this.#run(AMONG, JSON.stringify(members))) as string[]);
   }
 
   freshUntil(): undefined {

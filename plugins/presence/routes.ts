@@ -1,4 +1,4 @@
-import { Type, type Http, type PluginHandle, type Request, type Settings } from 'parley-forum';
+import { InvalidInput, Type, type Http, type PluginHandle, type Request, type Settings } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { accountsTag } from 'parley-forum/plugins/accounts';
 import { api, limitOf, listOf, loginNeeded, pageFields, Paging, combineTags } from 'parley-forum/plugins/api';
@@ -14,6 +14,9 @@ import type { PresenceSettings } from './settings.ts';
 import type { VisitRecorder } from './visit-recorder.ts';
 import type { VisitorStore } from './visitor-store.ts';
 import { MAX_PATH_LENGTH, type PageVisibility } from './page-visibility.ts';
+
+/** The maximum number of usernames in one request. */
+const MAX_NAMES = 100;
 
 export interface RoutesDeps {
   readonly presence: Presence;
@@ -110,6 +113,31 @@ export function presenceRoutes(
     const page = await presence.visitors({ limit: limitOf(settings, limit), offset, cursor }, actor);
     setFreshness(call);
     return { visitors: page.items.map(withPage), ...pageFields(page) };
+  });
+
+  plugin.route(api, {
+    method: 'get',
+    path: '/presence/members',
+    can: 'public',
+    options,
+    query: Type.Object({
+      usernames: Type.String({
+        minLength: 1,
+        maxLength: 5_000,
+        description: `Comma-separated usernames, at most ${MAX_NAMES}`,
+      }),
+    }),
+    summary: 'Which of these members are online; those who hide it never are',
+    result: Type.Object({ usernames: Type.Array(Type.String(), { description: 'In lower case' }) }),
+    cacheTags,
+  })(async (call) => {
+    checkAccess(call.actor);
+    const names = [...new Set(call.query.usernames.toLowerCase().split(','))];
+    if (names.length > MAX_NAMES)
+      throw new InvalidInput([{ field: 'usernames', message: `must be at most ${MAX_NAMES} names` }]);
+    const usernames = await presence.online(names);
+    setFreshness(call);
+    return { usernames: [...usernames] };
   });
 
   plugin.route(api, {

@@ -18,7 +18,7 @@ interface PresenceDeps {
   readonly store: VisitorStore;
   readonly recorder: VisitRecorder;
   readonly pageVisibility: PageVisibility;
-  readonly accounts: Pick<Accounts, 'authors'>;
+  readonly accounts: Pick<Accounts, 'authors' | 'idsByUsername'>;
   hiddenMembers(): readonly HiddenMembers[];
 }
 
@@ -60,6 +60,19 @@ export class PresenceService implements Presence {
       ...page,
       items: items.map(({ id, at }, index) => ({ name: id, page: visiblePages[index], last_seen_at: timeOf(at) })),
     };
+  }
+
+  async online(usernames: readonly string[]): Promise<readonly string[]> {
+    const ids = await this.#deps.accounts.idsByUsername(usernames);
+    const members = [...ids.values()];
+    const [present, hidden] = await Promise.all([
+      members.length === 0 ? new Set<string>() : this.#read((store) => store.among(members)),
+      this.hidden(members),
+    ]);
+    return usernames.filter((username) => {
+      const id = ids.get(username);
+      return id !== undefined && present.has(id) && !hidden.has(id);
+    });
   }
 
   async hidden(members: readonly string[]): Promise<ReadonlySet<string>> {

@@ -35,6 +35,8 @@ export interface VisitorStore {
   count(): Promise<Readonly<Record<Kind, number>>>;
   /** Kind by kind, most recently seen first: at most `length` visitors after the first `start`. */
   list(kinds: readonly Kind[], start: number, length: number): Promise<readonly Visitor[]>;
+  /** Those of the given members who are here. */
+  among(members: readonly string[]): Promise<ReadonlySet<string>>;
   /**
    * When the first visitor expires unless seen again (epoch milliseconds); undefined if other processes can record
    * visitors too.
@@ -85,6 +87,11 @@ export class MemoryVisitorStore implements VisitorStore {
 
   list(kinds: readonly Kind[], start: number, length: number): Promise<readonly Visitor[]> {
     return Promise.resolve(kinds.flatMap((kind) => [...this.#present(kind).values()]).slice(start, start + length));
+  }
+
+  among(members: readonly string[]): Promise<ReadonlySet<string>> {
+    const present = this.#present('member');
+    return Promise.resolve(new Set(members.filter((id) => present.has(id))));
   }
 
   freshUntil(): number {

@@ -33,6 +33,7 @@ const OWN: Readonly<Record<string, string>> = {
   'POST /presence/update': 'presence.rate_limit',
   'GET /presence/stats': 'presence.rate_limit',
   'GET /presence/visitors': 'presence.rate_limit',
+  'GET /presence/members': 'presence.rate_limit',
   'GET /presence/bots': 'presence.rate_limit',
   'POST /typing-indicator/typing': 'presence.rate_limit',
   'POST /typing-indicator/stop': 'presence.rate_limit',

@@ -287,6 +287,7 @@ export const TABLE: readonly Row[] = [
   ['DELETE /uploads/:id', '401 401 403 403 200 200 200', async ({ upload }) => id(await upload())],
   ['GET /presence/stats', any],
   ['GET /presence/visitors', any],
+  ['GET /presence/members', any, () => ({ query: { usernames: 'ada' } })],
   ['GET /presence/bots', any],
   ['POST /presence/update', any, () => ({ body: { page: '/' } })],
 ];

@@ -14,6 +14,7 @@ test('open pages receive the numbers when they have changed, at most every five 
     statistics: () => Promise.resolve(statistics),
     visitors: vi.fn<() => never>(),
     bots: vi.fn<() => never>(),
+    online: vi.fn<() => never>(),
     hidden: vi.fn<() => never>(),
   };
   const live = { send: (signal: string, data: object) => void sent.push([signal, data]) };

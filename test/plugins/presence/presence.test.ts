@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { Accounts } from 'parley-forum/plugins/accounts';
 import { responsesTag } from 'parley-forum/plugins/api';
 import { leastOf, type Client } from 'parley-forum/testing';
 import { onServer } from '../../kit/database.ts';
@@ -226,6 +227,45 @@ describe('pages of visitors', () => {
     await forum.as.bob.get(`/d/${number}-another`);
     await forum.as.mia.get(`/d/${hidden.number}-secret-plans`);
     expect([few, await least()]).toEqual([2, 2]);
+  });
+});
+
+describe('GET /api/presence/members', () => {
+  const online = async (usernames: string, client = forum.guest) =>
+    (await client.get(`/api/presence/members?usernames=${usernames}`)).body.usernames;
+
+  test('says which of these members are online, whatever the case of their names', async () => {
+    await forum.app.app
+      .service(Accounts)
+      .create({ username: 'away', email: 'away@forum.test', password: 'Plain-Sailing-42' });
+    await forum.as.ada.get('/');
+    await forum.as.root.get('/');
+    for (const client of [forum.guest, forum.as.bob])
+      expect(await online('ROOT,nobody,away,ada,root', client)).toEqual(['root', 'ada']);
+  });
+
+  test.skipIf(onServer)('does not name those who have not been seen for five minutes', async () => {
+    await forum.as.ada.get('/');
+    expect(await online('ada')).toEqual(['ada']);
+    forum.app.clock.advance(6 * 60_000);
+    expect(await online('ada')).toEqual([]);
+  });
+
+  test('takes as many statements for many as for one', async () => {
+    const asked = (usernames: string) =>
+      leastOf(async () => {
+        await forum.app.app.cache.purge(responsesTag);
+        return forum.app.statements(() => online(usernames));
+      });
+    await forum.as.ada.get('/');
+    await forum.as.bob.get('/');
+    expect(await asked('ada,bob,mia')).toBe(await asked('ada'));
+  });
+
+  test('refuses no names, and too many', async () => {
+    const many = Array.from({ length: 101 }, (_, at) => `u${at}`).join();
+    for (const query of ['', '?usernames=', `?usernames=${many}`])
+      expect((await forum.guest.get(`/api/presence/members${query}`)).status).toBe(400);
   });
 });
 

@@ -7,7 +7,10 @@ describe('a forum with a private list of visitors', () => {
   test('shows guests only the numbers', async () => {
     expect((await forum.guest.get('/api/presence/visitors')).status).toBe(401);
     expect((await forum.guest.get('/api/presence/bots')).status).toBe(401);
+    expect((await forum.guest.get('/api/presence/members?usernames=ada')).status).toBe(401);
     expect((await forum.guest.get('/api/presence/stats')).status).toBe(200);
+    expect((await forum.guest.get('/')).text).not.toContain('<x-online');
+    expect((await forum.as.bob.get('/')).text).toContain('<x-online');
     expect((await forum.as.ada.get('/api/presence/visitors')).status).toBe(200);
     await forum.as.ada.get('/');
     expect((await forum.guest.get('/online')).text).not.toContain('/u/ada');

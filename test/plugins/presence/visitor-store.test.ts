@@ -51,6 +51,19 @@ describe.each(stores)('visits $place', ({ open }) => {
   beforeEach(async () => void (opened = await open()));
   afterEach(() => opened.close());
 
+  test('tell which of some members are here', async () => {
+    const [one, other] = opened.visits;
+    await one.record([
+      { kind: 'member', id: 'm1', page: '/' },
+      { kind: 'member', id: 'm2', page: '/' },
+      { kind: 'guest', id: 'g1', page: '/' },
+    ]);
+    expect([...(await other.among(['m2', 'm3', 'g1']))]).toEqual(['m2']);
+    expect([...(await other.among([]))]).toEqual([]);
+    await opened.pass(1.1);
+    expect([...(await other.among(['m1', 'm2']))]).toEqual([]);
+  });
+
   test('of any process are visible to all, by kind and latest first', async () => {
     const [one, other] = opened.visits;
     await one.record([

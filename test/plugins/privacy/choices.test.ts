@@ -39,6 +39,7 @@ describe('privacy choices', () => {
     await choose({ hide_presence: 'true' });
     for (const name of ['guest', 'bob', 'root'] as const) expect(await here(name)).not.toContain('ada');
     expect(await here('guest')).toContain('bob');
+    expect((await forum.as.bob.get('/api/presence/members?usernames=ada,bob')).body.usernames).toEqual(['bob']);
     expect(expectStatus(await forum.guest.get('/api/presence/stats'), 200).body.authenticated).toBe(
       before.authenticated,
     );
