@@ -31,7 +31,7 @@ export interface Numbers {
   readonly unit: Unit;
   readonly periods: readonly Period[];
   readonly series: readonly Series[];
-  /** When the newest period was counted; undefined if nothing was counted yet. */
+  /** When the newest period was counted; undefined if there is nothing to count. */
   readonly countedAt: Date | undefined;
 }
 
@@ -49,10 +49,11 @@ export class NumberStore {
     this.#deps = deps;
   }
 
-  /** The numbers of the last days or months. One statement. */
+  /** The numbers of the last days or months. One statement; before the first count, one more for each figure. */
   async read(unit: Unit): Promise<Numbers> {
     const all = periodsOf(unit, this.#now());
-    const rows = await this.#rows(unit, all);
+    const stored = await this.#rows(unit, all);
+    const rows = stored.length > 0 ? stored : await this.#counted(all);
     const known = new Map(rows.map((row) => [`${row.start.getTime()} ${row.name}`, row]));
     const [earlier, periods] = [all.slice(0, SHOWN[unit]), all.slice(SHOWN[unit])];
     const series = this.#deps.figures().map(({ name, label, kind }): Series => {
@@ -69,6 +70,8 @@ export class NumberStore {
    * counted stays if it is interrupted.
    */
   async count(signal: AbortSignal): Promise<void> {
+    // The content that a forum is installed with may be older than the forum, and would come too late.
+    if (await this.#isEmpty()) return;
     const now = this.#now();
     for (const unit of UNITS) {
       const periods = periodsOf(unit, now);
@@ -126,6 +129,24 @@ export class NumberStore {
   #rows(unit: Unit, periods: readonly Period[]): Promise<readonly Row[]> {
     return this.#deps.data.all(sql<Row>`select start, name, count, counted_at from statistics_number
       where unit = ${unit} and start >= ${periods[0]?.from ?? this.#now()} order by start, name`);
+  }
+
+  /** What is not stored yet. */
+  async #counted(periods: readonly Period[]): Promise<readonly Row[]> {
+    const now = this.#now();
+    const rows = await Promise.all(
+      this.#deps.figures().map(async ({ name, count }) => {
+        const counts = await count(periods);
+        return periods.map(({ from }, at): Row => ({ start: from, name, count: counts[at] ?? 0, counted_at: now }));
+      }),
+    );
+    return rows.flat();
+  }
+
+  async #isEmpty(): Promise<boolean> {
+    const periods = periodsOf('month', this.#now());
+    if ((await this.#rows('month', periods)).length > 0) return false;
+    return (await this.#counted(periods)).every(({ count }) => count === 0);
   }
 
   async #write(unit: Unit, { name, count }: Figure, periods: readonly Period[], now: Date): Promise<void> {

@@ -1,4 +1,4 @@
-import { Type, type Job, type PluginHandle } from 'parley-forum';
+import { Type, type PluginHandle } from 'parley-forum';
 import { adminDashboard, administer, adminSections, chart, chartFigure, type Admin } from 'parley-forum/plugins/admin';
 import type { Protection } from 'parley-forum/plugins/protection';
 import { fill, negotiated, pages, phrase, redirect, slotFillings, type Web } from 'parley-forum/plugins/web';
@@ -13,8 +13,6 @@ export interface PageDeps {
   readonly protection: Protection;
   readonly web: Web;
   readonly numbers: NumberStore;
-  /** The job that counts. */
-  readonly job: Job<object>;
 }
 
 const dayOf = (moment: Date, unit: Unit): string => moment.toISOString().slice(0, unit === 'day' ? 10 : 7);
@@ -30,19 +28,13 @@ function csvOf({ unit, periods, series }: Numbers): string {
 }
 
 /** /admin/statistics with its file, and what the dashboard shows of it. */
-export function addPages({ plugin, admin, protection, web, numbers, job }: PageDeps): void {
+export function addPages({ plugin, admin, protection, web, numbers }: PageDeps): void {
   const query = Type.Object({
     unit: Type.Optional(Type.Enum([...UNITS])),
     format: Type.Optional(Type.Enum(['csv'], { description: 'A file with the numbers instead of the page.' })),
   });
   plugin.extend(adminSections, { group: 'overview' as const, label: 'statistics:title', href: PATH }, -90);
 
-  const read = async (unit: Unit): Promise<Numbers> => {
-    const found = await numbers.read(unit);
-    // The job runs once an hour; a forum that is new or was updated does not wait for that.
-    if (!found.countedAt) await job.add({}, { once: true });
-    return found;
-  };
   const number = (value: number): string => value.toLocaleString(web.language);
   const named = (moment: Date, unit: Unit): string =>
     moment.toLocaleDateString(web.language, {
@@ -61,7 +53,7 @@ export function addPages({ plugin, admin, protection, web, numbers, job }: PageD
 
   plugin.route(pages, { method: 'get', path: PATH, can: administer, query })(
     async ({ res, query: { unit = 'day', format } }) => {
-      const found = await read(unit);
+      const found = await numbers.read(unit);
       const { periods, series, countedAt } = found;
       if (format === 'csv') {
         protection.startDownload(res, { name: `statistics-${unit}.csv`, type: 'text/csv; charset=utf-8' });
@@ -104,7 +96,7 @@ export function addPages({ plugin, admin, protection, web, numbers, job }: PageD
   plugin.extend(
     slotFillings,
     fill(adminDashboard, async (contexts, viewer) => {
-      const { periods, series } = await read('day');
+      const { periods, series } = await numbers.read('day');
       const steps = periods.map(({ from }) => named(from, 'day'));
       const model = {
         href: PATH,

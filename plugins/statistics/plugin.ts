@@ -20,13 +20,13 @@ export default definePlugin({
       clock,
       figures: () => plugin.extensions(figures).map(({ value }) => value),
     });
-    const job = plugin.job('count', {
+    plugin.job('count', {
       schema: Type.Object({}),
       cron: '7 * * * *',
       run: () => numbers.count(plugin.signal),
     });
     for (const unit of UNITS) plugin.extend(counters, numbers.counter(unit));
     addRoutes(plugin, numbers);
-    addPages({ plugin, admin, protection, web, numbers, job });
+    addPages({ plugin, admin, protection, web, numbers });
   },
 });
