@@ -1,4 +1,4 @@
-import { HttpError, InvalidInput } from 'parley-forum';
+import { HttpError, InvalidInput, type Awaitable } from 'parley-forum';
 import { discussionFields, type DiscussionHead, type Field } from 'parley-forum/plugins/discussions';
 import type { RouteDeps } from '../discussion-routes.ts';
 import { SWITCH_ACTIONS, SWITCHES } from '../writing/editor.ts';
@@ -69,36 +69,46 @@ function retagging(deps: BulkDeps, { action, tag = '' }: BulkRequest, by: Change
   };
 }
 
-/** What the action does with a discussion. Throws 400 if what it needs for that is missing. */
-async function changeOf(deps: BulkDeps, request: BulkRequest, by: ChangedBy): Promise<Change> {
-  const { reader, categories, editor, mover } = deps;
-  const { action, categoryId, into = '' } = request;
-  const { viewer } = by;
-  switch (action) {
-    case 'delete':
-      return (head) => editor.remove(head, by);
-    case 'restore':
-      return (head) => editor.restore(head, by);
-    case 'tag':
-    case 'untag':
-      return retagging(deps, request, by);
-    case 'merge': {
-      const target = await reader.find(namedDiscussion(into) ?? '', viewer);
-      if (!target || target.deleted)
-        throw new InvalidInput([{ field: 'into', message: 'is not a discussion you can see' }]);
-      return (head) => mover.merge(head, target.id, by);
-    }
-    case 'move':
-      if (categoryId === undefined || !categories.find(categoryId, viewer))
-        throw new InvalidInput([{ field: 'category_id', message: 'must be a category you can see' }]);
-      return (head) => editor.change(head, { categoryId }, by);
-    case 'lock':
-    case 'unlock':
-    case 'pin':
-    case 'unpin':
-      return (head) => editor.change(head, SWITCHES[action], by);
-  }
+async function merging({ reader, mover }: BulkDeps, { into = '' }: BulkRequest, by: ChangedBy): Promise<Change> {
+  const target = await reader.find(namedDiscussion(into) ?? '', by.viewer);
+  if (!target || target.deleted)
+    throw new InvalidInput([{ field: 'into', message: 'is not a discussion you can see' }]);
+  return (head) => mover.merge(head, target.id, by);
 }
+
+function moving({ categories, editor }: BulkDeps, { categoryId }: BulkRequest, by: ChangedBy): Change {
+  if (categoryId === undefined || !categories.find(categoryId, by.viewer))
+    throw new InvalidInput([{ field: 'category_id', message: 'must be a category you can see' }]);
+  return (head) => editor.change(head, { categoryId }, by);
+}
+
+const switching =
+  (action: (typeof SWITCH_ACTIONS)[number]) =>
+  ({ editor }: BulkDeps, _request: BulkRequest, by: ChangedBy): Change =>
+  (head) =>
+    editor.change(head, SWITCHES[action], by);
+
+/** Each returns what the action does with a discussion. Throws 400 if what it needs for that is missing. */
+const CHANGES: Readonly<
+  Record<BulkAction, (deps: BulkDeps, request: BulkRequest, by: ChangedBy) => Awaitable<Change>>
+> = {
+  lock: switching('lock'),
+  unlock: switching('unlock'),
+  pin: switching('pin'),
+  unpin: switching('unpin'),
+  move: moving,
+  tag: retagging,
+  untag: retagging,
+  merge: merging,
+  delete:
+    ({ editor }, _request, by) =>
+    (head) =>
+      editor.remove(head, by),
+  restore:
+    ({ editor }, _request, by) =>
+    (head) =>
+      editor.restore(head, by),
+};
 
 /** Why a discussion was not changed. */
 const reasonOf = (problem: HttpError): string =>
@@ -113,7 +123,7 @@ export async function doInBulk(deps: BulkDeps, request: BulkRequest, by: Changed
   const { reader, rights, categories } = deps;
   const { viewer } = by;
   await categories.refresh();
-  const change = await changeOf(deps, request, by);
+  const change = await CHANGES[request.action](deps, request, by);
   const results: BulkResult[] = [];
   for (const id of new Set(request.ids)) {
     const discussion = await reader.find(id, viewer);

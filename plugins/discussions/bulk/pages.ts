@@ -114,7 +114,7 @@ export function bulkPages(deps: PageDeps, { accounts }: { readonly accounts: Pic
       })),
       tags,
       chosen: chosen.map(({ id }) => id),
-      all: onlyChosen && bulkPath(listed),
+      back: onlyChosen && bulkPath(listed),
       outcome,
       pager: pagerOf(page, found.hasMore ? page + 1 : page, (number) => bulkPath({ ...listed, page: number })),
       ...formErrors(retry),

@@ -89,9 +89,11 @@ export function postNotePages(
         viewer,
       );
       return Promise.all(
-        posts.map((post) => {
+        posts.map(async (post) => {
           const own = notes.get(post.id);
-          return own && web.fragment(viewer, '@moderation/post-notes-shown', { notes: own, href: pathOf(post) });
+          return own
+            ? web.fragment(viewer, '@moderation/post-notes-shown', { notes: own, href: pathOf(post) })
+            : undefined;
         }),
       );
     }),

@@ -176,6 +176,8 @@ describe('the page for bulk actions', () => {
     expect(text.match(/name="ids\[\]"/g)).toHaveLength(2);
     expect(text).not.toContain('Secret sails');
     expect(text).toContain('Only what you have selected is listed.');
+    expect(text).toMatch(/<select id="f-action"[^>]*>\s*<option value="lock">Lock<\/option>/);
+    expect(text).toContain('<option value="tag">Add tag</option>');
     expect((await forum.as.ada.get(`/mod/discussions?chosen=${one.number}`)).status).toBe(403);
   });
 
