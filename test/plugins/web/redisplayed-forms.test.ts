@@ -115,6 +115,7 @@ const PRESSED = [
   '/p/:id/answer',
   '/follows',
   '/mod/log/export',
+  '/p/:id/notes/remove',
   '/auth/:provider',
 ];
 
