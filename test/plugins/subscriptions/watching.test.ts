@@ -16,7 +16,7 @@ const begin = async (name: Name, title: string, category: string, tags: readonly
   return id;
 };
 /** The unread notifications of a member: type, title and how many things each stands for. */
-const told = async (name: Name): Promise<readonly unknown[]> => {
+const notified = async (name: Name): Promise<readonly unknown[]> => {
   await settled(forum);
   return (await listOf(forum.as[name], '?unread=true')).map(({ type, title, count }) => [type, title, count]);
 };
@@ -34,15 +34,15 @@ describe('who watches', () => {
     expect((await watch('ada', 'category', 'help')).body).toMatchObject({ following: true, level: 'watching' });
     expectStatus(await watch('ada', 'tag', 'keel'), 200);
     await forum.reply('bob', id, 'First');
-    expect(await told('ada')).toEqual([['reply', 'Old', 1]]);
+    expect(await notified('ada')).toEqual([['reply', 'Old', 1]]);
     await begin('bob', 'New', 'help');
-    expect(await told('ada')).toContainEqual(['new_discussion', 'New', 1]);
+    expect(await notified('ada')).toContainEqual(['new_discussion', 'New', 1]);
     const tagged = await begin('bob', 'Tagged', 'general', ['keel']);
     await readAll(forum.as.ada);
     await forum.reply('bob', tagged, 'Second');
-    expect(await told('ada')).toEqual([['reply', 'Tagged', 1]]);
+    expect(await notified('ada')).toEqual([['reply', 'Tagged', 1]]);
     await forum.reply('ada', tagged, 'My own');
-    expect(await told('ada')).toEqual([['reply', 'Tagged', 1]]);
+    expect(await notified('ada')).toEqual([['reply', 'Tagged', 1]]);
   });
 
   test('is not notified where they chose so for the discussion, or muted something else about it', async () => {
@@ -57,7 +57,7 @@ describe('who watches', () => {
     await choose('ada', normal, 'normal');
     await forum.as.ada.post('/api/subscriptions/mute', { kind: 'tag', subject_id: 'noise', muted: true });
     for (const id of [muted, normal, other]) await forum.reply('bob', id, 'Unheard');
-    expect(await told('ada')).toEqual([]);
+    expect(await notified('ada')).toEqual([]);
   });
 
   test('is notified also after writing there, which tracks the discussion', async () => {
@@ -67,17 +67,17 @@ describe('who watches', () => {
     await settled(forum);
     await readAll(forum.as.ada);
     await forum.reply('bob', id, 'Hello, too');
-    expect(await told('ada')).toEqual([['reply', 'Joined', 1]]);
+    expect(await notified('ada')).toEqual([['reply', 'Joined', 1]]);
   });
 
-  test('is told nothing of what they can no longer see', async () => {
+  test('is notified of nothing that they can no longer see', async () => {
     const categories = forum.app.app.service(Categories);
     const shed = await categories.save({ name: 'Shed' });
     const id = await begin('root', 'In the shed', 'shed');
     await watch('ada', 'category', 'shed');
     await categories.save({ ...shed, view: ['admin'] });
     await forum.reply('root', id, 'Behind doors');
-    expect(await told('ada')).toEqual([]);
+    expect(await notified('ada')).toEqual([]);
   });
 
   test('is no longer notified of replies after following less closely, or not at all', async () => {
@@ -85,11 +85,11 @@ describe('who watches', () => {
     await watch('mia', 'tag', 'quiet');
     await watch('mia', 'tag', 'quiet', 'following');
     await forum.reply('bob', id, 'One');
-    expect(await told('mia')).toEqual([]);
+    expect(await notified('mia')).toEqual([]);
     await watch('mia', 'tag', 'quiet');
     expect((await stop('mia', 'tag', 'quiet')).body).toMatchObject({ following: false, level: 'normal' });
     await forum.reply('bob', id, 'Two');
-    expect(await told('mia')).toEqual([]);
+    expect(await notified('mia')).toEqual([]);
   });
 });
 
