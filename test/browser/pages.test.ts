@@ -33,12 +33,14 @@ const missing = [...Object.values(MISSING).flat(), '/password/reset/no-such-link
 /** Pages that look different with a query. */
 const ASKED: Addresses = {
   guest: [
+    '/?category=general',
     '/search?q=bilge',
     '/search?q=gyroscope',
     ...inFull('/search?q=bilge&type=posts', '/search?q=ada&type=users', '/search?q=author:'),
   ],
   ada: [
     '/bookmarks?q=gyroscope',
+    '/unread?category=general',
     ...inFull('/notifications?unread=true', '/notifications?page=2', '/bookmarks?q=keel'),
   ],
   bob: ['/bookmarks', '/settings/held-posts', '/messages'],
