@@ -1,16 +1,10 @@
 import { notFound, Type } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
-import { accessTag } from 'parley-forum/plugins/access';
-import {
-  beforePosts,
-  discussionCacheTags,
-  postFooter,
-  type PostHead,
-  type PostRecord,
-} from 'parley-forum/plugins/discussions';
-import { react, reactionsTag, type ReactionCounts } from 'parley-forum/plugins/reactions';
+import { beforePosts, postFooter, type PostHead, type PostRecord } from 'parley-forum/plugins/discussions';
+import { react, type ReactionCounts } from 'parley-forum/plugins/reactions';
 import {
   fill,
+  pagerOf,
   pages,
   phrase,
   redirect,
@@ -20,10 +14,10 @@ import {
   type SafeHtml,
   type Web,
 } from 'parley-forum/plugins/web';
-import type { RouteDeps } from './routes.ts';
+import { cacheTagsOf, type RouteDeps } from './routes.ts';
 import { shownType } from './shown-types.ts';
 
-/** The maximum number of names shown per reaction type on the page of a post's reactions. */
+/** The maximum number of names per reaction type on a page of a post's reactions. */
 const NAMES = 100;
 
 /** The buttons below each post, the form they submit, and the page of who reacted. */
@@ -54,39 +48,52 @@ export function reactionPages(
   const shownTypes = () => reactions.types().map((type) => shownType(web, type));
   const choices = () => shownTypes().filter(({ enabled }) => enabled);
 
+  /** Who gave a post each kind of reaction: the newest of all kinds, or a page of one. */
+  const peopleOf = async ({ id }: PostHead, kind: string | undefined, page: number) => {
+    if (kind === undefined) return reactions.recentReactors(id, NAMES);
+    const part = { limit: NAMES, offset: (page - 1) * NAMES, before: undefined };
+    const rows = await reactions.reactors(id, kind, part);
+    return new Map([[kind, rows.slice(0, NAMES).map(({ userId }) => userId)]]);
+  };
+
   plugin.route(pages, {
     method: 'get',
     path: '/p/:id/reactions',
     can: 'public',
+    query: Type.Object({
+      kind: Type.Optional(Type.String({ maxLength: 40, description: 'Slug of the only kind to show' })),
+      page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Of this kind' })),
+    }),
     load,
-    cacheTags: ({ target }) => [
-      discussionCacheTags.discussion(target.discussion.id),
-      discussionCacheTags.all,
-      discussionCacheTags.categories,
-      reactionsTag,
-      accessTag,
-    ],
-  })(async ({ actor, target }) => {
-    if (target.deleted) throw notFound();
+    cacheTags: ({ target }) => cacheTagsOf(target),
+  })(async ({ actor, target, query: { kind, page = 1 } }) => {
+    if (target.deleted || (kind === undefined && page > 1)) throw notFound();
     const { id, number, discussion } = target;
-    const [[counts = []], recentReactors] = await Promise.all([
-      reactions.counts([id], actor),
-      reactions.recentReactors(id, NAMES),
-    ]);
-    const people = await accounts.authors([...new Set([...recentReactors.values()].flat())]);
+    const [[counts = []], reactors] = await Promise.all([reactions.counts([id], actor), peopleOf(target, kind, page)]);
+    const people = await accounts.authors([...new Set([...reactors.values()].flat())]);
     const types = new Map(shownTypes().map((type) => [type.slug, type]));
+    const path = `/p/${id}/reactions`;
+    const pathOf = (slug: string, to: number): string =>
+      `${path}?${new URLSearchParams({ kind: slug, ...(to > 1 && { page: String(to) }) })}`;
     const kinds = counts.flatMap(({ reaction, count }) => {
       const type = types.get(reaction);
-      const users = (recentReactors.get(reaction) ?? []).flatMap((user) => people.get(user) ?? []);
-      return type ? [{ ...type, count, users, more: count - users.length }] : [];
+      if (!type || (kind !== undefined && kind !== reaction)) return [];
+      const users = (reactors.get(reaction) ?? []).flatMap((user) => people.get(user) ?? []);
+      const more = kind === undefined ? count - users.length : 0;
+      return [{ ...type, count, users, more, rest: pathOf(reaction, count > NAMES ? 2 : 1) }];
     });
+    const last = Math.ceil((kinds[0]?.count ?? 0) / NAMES);
+    if (kind !== undefined && page > last) throw notFound();
+    const back = `/d/${discussion.number}/${number}`;
     const model = {
       number,
       kinds,
       discussion,
-      back: `/d/${discussion.number}/${number}`,
+      back,
+      all: kind !== undefined && path,
+      pager: kind !== undefined && pagerOf(page, last, (to) => pathOf(kind, to)),
       target: `/p/${id}/react`,
-      choices: access.allows(actor, react) ? choices() : [],
+      choices: kind === undefined && access.allows(actor, react) ? choices() : [],
     };
     return view(
       '@reactions/post',

@@ -38,6 +38,12 @@ export interface GivenReaction {
   readonly type: string;
   readonly createdAt: Date;
 }
+/** A member who gave a post a reaction. */
+export interface Reactor {
+  readonly id: number;
+  readonly userId: string;
+  readonly createdAt: Date;
+}
 interface ReactionPage {
   readonly limit: number;
   readonly offset: number;
@@ -65,17 +71,20 @@ export class ReactionService implements Reactions {
     const post = await discussions.findPost(postId, viewer);
     if (!post || post.deleted) throw notFound('There is no such post');
     const type = types.find(reaction);
-    if (!type?.enabled) {
-      const slugs = types
-        .all()
-        .filter(({ enabled }) => enabled)
-        .map(({ slug }) => slug);
-      throw new InvalidInput([{ field: 'reaction', message: `must be one of ${slugs.join(', ')}` }]);
-    }
+    if (!type?.enabled) throw unknownType(types.all().filter(({ enabled }) => enabled));
     const added = await this.#write(viewer.id, viewer.username ?? '', post, type);
     await cache.purge(discussionCacheTags.discussion(post.discussion.id));
     this.#deps.changed(post);
     return added ? 'added' : 'removed';
+  }
+
+  /** The type with this slug or emoji; throws 400 if there is none. */
+  async type(reaction: string): Promise<ReactionType> {
+    const { types } = this.#deps;
+    await types.refresh();
+    const type = types.find(reaction);
+    if (!type) throw unknownType(types.all());
+    return type;
   }
 
   /** The counts for each post, in the order of the types. One statement. */
@@ -104,16 +113,20 @@ export class ReactionService implements Reactions {
 
   /** The ids of the most recent reactors, at most `limit` per type. */
   async recentReactors(postId: string, limit: number): Promise<ReadonlyMap<string, readonly string[]>> {
-    const rows = await this.#deps.data.all(sql<{
-      type: string;
-      userId: string;
-    }>`select type, user_id as "userId" from (
-        select id, type, user_id, row_number() over (partition by type order by id desc) as place from reaction
-        where post_id = ${postId}
-      ) r where place <= ${limit} order by id desc`);
+    const rows = await this.#deps.data.all(sql<{ type: string; userId: string }>`
+      select c.type, r.user_id as "userId" from reaction_count c cross join lateral (
+        select id, user_id from reaction where post_id = c.post_id and type = c.type order by id desc limit ${limit}
+      ) r where c.post_id = ${postId} and c.count > 0 order by r.id desc`);
     return new Map(
       [...Map.groupBy(rows, ({ type }) => type)].map(([type, found]) => [type, found.map(({ userId }) => userId)]),
     );
+  }
+
+  /** Who gave a post this reaction, newest first; up to one more than `limit`. */
+  reactors(postId: string, type: string, { limit, offset, before }: ReactionPage): Promise<readonly Reactor[]> {
+    return this.#deps.data.all(sql<Reactor>`select id, user_id as "userId", created_at as "createdAt" from reaction
+      where post_id = ${postId} and type = ${type}${before === undefined ? sql`` : sql` and id < ${before}`}
+      order by id desc limit ${limit + 1} offset ${offset}`);
   }
 
   /** A member's reactions to posts that the viewer may see, newest first; up to one more than `limit`. */
@@ -157,3 +170,6 @@ export class ReactionService implements Reactions {
     });
   }
 }
+
+const unknownType = (known: readonly ReactionType[]): InvalidInput =>
+  new InvalidInput([{ field: 'reaction', message: `must be one of ${known.map(({ slug }) => slug).join(', ')}` }]);

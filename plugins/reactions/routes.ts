@@ -36,7 +36,23 @@ const PostReaction = Type.Object({
   reacted: Type.Boolean(),
   users: Type.Array(Author, { description: `Who reacted most recently, at most ${NAMES}` }),
 });
+const Reacted = Type.Object({ user: Author, created_at: Time });
 const UserReaction = Type.Object({ post_id: Type.String(), reaction: Type.String(), created_at: Time });
+
+/** Cache tags of whatever shows the reactions to a post. */
+export const cacheTagsOf = ({ discussion }: PostHead): readonly string[] => [
+  discussionCacheTags.discussion(discussion.id),
+  discussionCacheTags.all,
+  discussionCacheTags.categories,
+  reactionsTag,
+  accessTag,
+];
+/** The id of the last reaction on the previous page; throws 400 for a cursor that did not come from such a list. */
+function idIn(cursor: string | undefined): number | undefined {
+  const id = cursor === undefined ? undefined : decodeCursor(cursor, 1)[0];
+  if (id !== undefined && !Number.isSafeInteger(id)) throw badCursor();
+  return id as number | undefined;
+}
 
 /** /api/reactions and below, and /api/users/reactions. */
 export function reactionRoutes({ plugin, settings, accounts, discussions, reactions }: RouteDeps): void {
@@ -73,13 +89,7 @@ export function reactionRoutes({ plugin, settings, accounts, discussions, reacti
     query: Type.Object(Paging),
     result: listOf('reactions', PostReaction),
     load: find,
-    cacheTags: ({ target }) => [
-      discussionCacheTags.discussion(target.discussion.id),
-      discussionCacheTags.all,
-      discussionCacheTags.categories,
-      reactionsTag,
-      accessTag,
-    ],
+    cacheTags: ({ target }) => cacheTagsOf(target),
   })(async ({ actor, target, query }) => {
     const [counts = []] = await reactions.counts([target.id], actor);
     const page = pageOf(counts, { ...query, limit: limitOf(settings, query.limit) });
@@ -102,6 +112,36 @@ export function reactionRoutes({ plugin, settings, accounts, discussions, reacti
 
   plugin.route(api, {
     method: 'get',
+    path: '/reactions/post/:post_id/members',
+    can: 'public',
+    summary: 'Who gave a post one kind of reaction, newest first',
+    params: Type.Object({ post_id: Id }),
+    query: Type.Object({
+      ...Paging,
+      reaction: Type.String({ minLength: 1, maxLength: 40, description: 'Slug or emoji' }),
+    }),
+    result: listOf('members', Reacted),
+    load: find,
+    cacheTags: ({ target }) => cacheTagsOf(target),
+  })(async ({ target, query: { reaction, limit: wanted, offset = 0, cursor } }) => {
+    const limit = limitOf(settings, wanted);
+    const type = await reactions.type(reaction);
+    const rows = await reactions.reactors(target.id, type.slug, { limit, offset, before: idIn(cursor) });
+    const shown = rows.slice(0, limit);
+    const people = await accounts.authors(shown.map(({ userId }) => userId));
+    const items = shown.flatMap(({ userId, createdAt }) => {
+      const user = people.get(userId);
+      return user ? [{ user, created_at: createdAt.toISOString() }] : [];
+    });
+    const hasMore = rows.length > limit;
+    return {
+      members: items,
+      ...pageFields({ items, hasMore, nextCursor: hasMore ? encodeCursor([shown.at(-1)!.id]) : undefined }),
+    };
+  });
+
+  plugin.route(api, {
+    method: 'get',
     path: '/users/reactions',
     can: 'public',
     summary: 'Posts that a member reacted to and the caller may see, newest first',
@@ -113,10 +153,8 @@ export function reactionRoutes({ plugin, settings, accounts, discussions, reacti
   })(async ({ actor, query: { user_id: userId = actor.id, limit: wanted, offset = 0, cursor } }) => {
     if (userId === undefined) throw new InvalidInput([{ field: 'user_id', message: 'is required for guests' }]);
     if (userId !== actor.id && !(await accounts.find(userId))) throw notFound('There is no such user');
-    const before = cursor === undefined ? undefined : decodeCursor(cursor, 1)[0];
-    if (before !== undefined && !Number.isSafeInteger(before)) throw badCursor();
     const limit = limitOf(settings, wanted);
-    const rows = await reactions.reactionsBy(userId, { limit, offset, before: before as number | undefined }, actor);
+    const rows = await reactions.reactionsBy(userId, { limit, offset, before: idIn(cursor) }, actor);
     const items = rows
       .slice(0, limit)
       .map(({ postId, type, createdAt }) => ({ post_id: postId, reaction: type, created_at: createdAt.toISOString() }));

@@ -109,7 +109,7 @@ beforeAll(async () => {
     '/p/:id/notes': { mia: [`/p/${posts[1]!.id}/notes`] },
     '/p/:id/menu': { ada: [`/p/${posts[1]!.id}/menu`] },
     '/p/:id/reactions': {
-      ada: [`/p/${posts[0]!.id}/reactions`],
+      ada: [`/p/${posts[0]!.id}/reactions`, ...inFull(`/p/${posts[0]!.id}/reactions?kind=like`)],
       guest: inFull(`/p/${posts[0]!.id}/reactions`),
     },
     '/p/:id/history': { ada: [`${own}/history`] },

@@ -329,6 +329,11 @@ describe('what a caller may not see', () => {
     ],
     ['GET /reactions/post/:post_id', () => ({ params: { post_id: post } }), { params: { post_id: absent } }],
     [
+      'GET /reactions/post/:post_id/members',
+      () => ({ params: { post_id: post }, query: { reaction: 'like' } }),
+      { params: { post_id: absent }, query: { reaction: 'like' } },
+    ],
+    [
       'POST /typing-indicator/typing',
       () => ({ body: { discussion_id: discussion.id } }),
       { body: { discussion_id: absent } },

@@ -159,6 +159,11 @@ export const TABLE: readonly Row[] = [
   ],
   ['GET /reactions/post/:post_id', any, async ({ post }) => ({ params: { post_id: await post() } })],
   [
+    'GET /reactions/post/:post_id/members',
+    any,
+    async ({ post }) => ({ params: { post_id: await post() }, query: { reaction: 'like' } }),
+  ],
+  [
     'PUT /discussions/:id/answer',
     '401 401 403 403 409 409 409',
     async ({ post, discussionOf }) => {

@@ -33,6 +33,11 @@ const LISTS: readonly Row[] = [
   ['GET /search', undefined, () => ({ query: { q: 'number' } })],
   ['GET /members', undefined],
   ['GET /reactions/post/:post_id', undefined, ({ post }) => ({ params: { post_id: post } })],
+  [
+    'GET /reactions/post/:post_id/members',
+    undefined,
+    ({ post }) => ({ params: { post_id: post }, query: { reaction: 'like' } }),
+  ],
   ['GET /users/reactions', 'ada'],
   ['GET /bookmarks', 'ada'],
   ['GET /drafts', 'ada'],
