@@ -50,7 +50,7 @@ export interface UrlGuardOptions {
 export interface GuardedRequest {
   readonly method: 'GET' | 'POST';
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Uint8Array;
   /** Aborts the lookup, the request and the reading of its response. */
   readonly signal: AbortSignal;
 }
