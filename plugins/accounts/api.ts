@@ -151,10 +151,13 @@ export const loggedOut = defineAction<{ readonly id: string } & RequestOrigin>('
 export const sessionEnded = defineAction<{ readonly id: string; readonly cause: string } & RequestOrigin>(
   'account.session-ended',
 );
-/** Sessions were revoked: one of the member's own, all of their own except the current one, or all. */
-export const sessionsRevoked = defineAction<AccountChangePayload & { readonly which: 'one' | 'others' | 'all' }>(
-  'account.sessions-revoked',
-);
+/**
+ * Sessions were revoked: one of the member's own, all of their own except the current one, or all. `session`: the
+ * `BrowserSession.id` of the one that was revoked, or with `others` of the one that was kept.
+ */
+export const sessionsRevoked = defineAction<
+  AccountChangePayload & { readonly which: 'one' | 'others' | 'all'; readonly session?: string | undefined }
+>('account.sessions-revoked');
 /** The password of an account was changed by its owner, through a link in a mail, or on the command line. */
 export const passwordChanged = defineAction<AccountChangePayload>('account.password-changed');
 /** The e-mail address of an account was changed. */
@@ -587,6 +590,31 @@ export interface LoginOutcome {
   readonly complete: boolean;
 }
 
+export { deviceText } from './sessions/device.ts';
+
+/** A session and the browser it belongs to, as its member sees them. */
+export interface BrowserSession {
+  /** Identifies the session for as long as it lasts, without revealing its cookie. */
+  readonly id: string;
+  /** The name of the browser and system, as `deviceText` takes it. */
+  readonly device: string;
+}
+
+/**
+ * Told when members log in and out in a browser, for what belongs to the browser and not to a session. Errors are
+ * logged, and neither prevent the login nor the logout.
+ */
+export interface BrowserListener {
+  /** A session of the account started. */
+  loggedIn(req: Request, accountId: string, session: BrowserSession): Promise<void>;
+  /** Someone pressed “Log out”, even if their session had already ended. */
+  loggedOut(req: Request, res: Response): Promise<void>;
+}
+export const browserListeners = defineExtensionPoint<BrowserListener>(
+  'accounts.browser-listeners',
+  'Told when members log in and out in a browser, for what belongs to the browser and not to a session.',
+);
+
 /** Login sessions and bearer tokens. */
 export interface Sessions {
   /** Must run before `authenticate`; costs nothing for a request without a session cookie. */
@@ -606,6 +634,8 @@ export interface Sessions {
   reauthenticate(req: Request): Promise<Viewer | undefined>;
   /** The account of the session, after `authenticate`. */
   accountOf(req: Pick<Request, 'headers'>): Account | undefined;
+  /** The session of the request; undefined for guests and for callers with a token. */
+  sessionOf(req: Request): BrowserSession | undefined;
   /** The owner of the token; `undefined` means 401. */
   authenticateBearer(token: string): Promise<Viewer | undefined>;
   /**

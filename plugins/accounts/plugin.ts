@@ -6,6 +6,7 @@ import {
   Accounts,
   accountsTag,
   accountTag,
+  browserListeners,
   Csrf,
   editProfile,
   emailConfirmations,
@@ -96,6 +97,7 @@ export default definePlugin({
     accountChangeListeners,
     tokenStores,
     logoutNotices,
+    browserListeners,
     staffRequirements,
   ],
   permissions: [seeAddresses, manageAccounts, editProfile],
@@ -173,6 +175,7 @@ export default definePlugin({
       users,
       steps,
       logoutNotices: () => plugin.extensions(logoutNotices).map(({ value }) => value),
+      browserListeners: () => plugin.extensions(browserListeners).map(({ value }) => value),
     });
     plugin.job('clean-sessions', {
       schema: Type.Object({}),

@@ -505,13 +505,13 @@ export class AccountsService implements Accounts {
   }
 
   /**
-   * For a request by the owner. The caller renews the one session to keep, with the `permissionsVersion` that this
-   * resolves to.
+   * For a request by the owner. The caller renews the one session to keep (`kept`: its public id), with the
+   * `permissionsVersion` that this resolves to.
    */
-  endOtherSessions(id: string): Promise<number> {
+  endOtherSessions(id: string, kept?: string): Promise<number> {
     return this.#update(id, async (account) => {
       account.permissionsVersion += 1;
-      await this.#deps.emit(sessionsRevoked, { id, by: id, which: 'others' });
+      await this.#deps.emit(sessionsRevoked, { id, by: id, which: 'others', session: kept });
       return account.permissionsVersion;
     });
   }

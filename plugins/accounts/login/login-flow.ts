@@ -93,6 +93,11 @@ export class LoginFlow extends SessionsService implements Sessions {
     await step?.confirm(account, code ?? '', address);
   }
 
+  override async logOut(req: Request, res: Response): Promise<void> {
+    await super.logOut(req, res);
+    await this.notifyBrowserListeners((listener) => listener.loggedOut(req, res));
+  }
+
   async confirmIdentity(req: Request): Promise<void> {
     const account = this.accountOf(req);
     await this.confirm(req);
@@ -111,6 +116,8 @@ export class LoginFlow extends SessionsService implements Sessions {
     this.#csrf.clearGuestToken(req, res);
     await this.#accounts.recordLogin(account.id, address);
     await this.#emit(loggedIn, { id: account.id, address });
+    const session = this.sessionOf(req);
+    if (session) await this.notifyBrowserListeners((listener) => listener.loggedIn(req, account.id, session));
     return {
       viewer,
       json: { success: true, user: await this.#users.find(account.id, viewer), csrf_token: this.#csrf.token(req, res) },

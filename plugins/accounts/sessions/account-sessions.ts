@@ -18,7 +18,8 @@ export interface SessionSummary {
 /** Maximum number of concurrent sessions of a member. */
 const MAX_SESSIONS = 50;
 
-const publicId = ({ csrf }: Login): string => digest(csrf);
+/** See `SessionSummary.id`. */
+export const publicId = ({ csrf }: Login): string => digest(csrf);
 
 /** Lists, ends and limits the sessions of a member. */
 export class AccountSessions {

@@ -37,13 +37,16 @@ export function deviceOf(agent: string | undefined): string {
   return browser ?? system ?? UNKNOWN;
 }
 
-/** A device named as above, for its member's page: a text key (`plugin:key`) with the names to insert. */
-export function deviceText(device: string): {
+/**
+ * A device named as above, for its member's page: a text key (`plugin:key`) with the names to insert. Undefined: a
+ * program without a session.
+ */
+export function deviceText(device: string | undefined): {
   readonly text: string;
   readonly browser?: string | undefined;
   readonly system?: string | undefined;
 } {
-  if (device === UNKNOWN) return { text: 'accounts:device.unknown' };
+  if (device === undefined || device === UNKNOWN) return { text: 'accounts:device.unknown' };
   const [browser, system] = device.split(BETWEEN);
   return system === undefined ? { text: 'accounts:device.one', browser } : { text: 'accounts:device', browser, system };
 }

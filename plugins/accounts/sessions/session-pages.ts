@@ -45,7 +45,7 @@ export function addSessionPages(
     options: confirmed,
   })(async ({ actor, body }) => {
     if (!(await accountSessions.revoke(actor.id, body.id))) throw notFound('This session has already ended');
-    await plugin.emit(sessionsRevoked, { id: actor.id, by: actor.id, which: 'one' });
+    await plugin.emit(sessionsRevoked, { id: actor.id, by: actor.id, which: 'one', session: body.id });
     return negotiated(redirect(PATH, { notice: phrase('accounts:sessions.ended') }), { success: true });
   });
 
@@ -56,7 +56,7 @@ export function addSessionPages(
     summary: 'accounts:sessions.end-others',
     options: confirmed,
   })(async ({ actor, req }) => {
-    await sessions.endOthers(req, () => accounts.endOtherSessions(actor.id));
+    await sessions.endOthers(req, () => accounts.endOtherSessions(actor.id, sessions.sessionOf(req)?.id));
     return negotiated(redirect(PATH, { notice: phrase('accounts:sessions.others-ended') }), { success: true });
   });
 }

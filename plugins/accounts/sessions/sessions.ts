@@ -16,6 +16,8 @@ import type { Access, Viewer } from 'parley-forum/plugins/access';
 import {
   sessionEnded,
   type Account,
+  type BrowserListener,
+  type BrowserSession,
   type LoginRequest,
   type LogoutNotice,
   type Sessions,
@@ -23,7 +25,7 @@ import {
 import { SESSION, type Cookies } from './cookies.ts';
 import { deviceOf } from './device.ts';
 import { digest, randomToken } from '../identifiers.ts';
-import type { AccountSessions } from './account-sessions.ts';
+import { publicId, type AccountSessions } from './account-sessions.ts';
 import type { AccountsService } from '../accounts/service.ts';
 import { logoutReason, fingerprintOf, loginOf, type SessionRules } from './session-rules.ts';
 import { expiryOf, type Login, type SessionStore, type StoredSession } from './session-store.ts';
@@ -58,6 +60,7 @@ export interface SessionsDeps {
   readonly emit: PluginHandle['emit'];
   readonly log: Logger;
   logoutNotices(): readonly LogoutNotice[];
+  browserListeners(): readonly BrowserListener[];
 }
 
 /** The current login of a stored session. */
@@ -135,6 +138,11 @@ export class SessionsService implements Omit<
 
   accountOf(req: Pick<Request, 'headers'>): Account | undefined {
     return this.#accounts.get(req);
+  }
+
+  sessionOf(req: Request): BrowserSession | undefined {
+    const login = loginOf(req);
+    return login && { id: publicId(login), device: login.device };
   }
 
   confirmed(req: Request): boolean {
@@ -233,6 +241,17 @@ export class SessionsService implements Omit<
     this.#clear(req, res);
     await this.#deps.store.remove(id);
     if (login) await this.#deps.accountSessions.end(login.account, ({ csrf }) => csrf === login.csrf);
+  }
+
+  /** Tells the `browserListeners`; never rejects. */
+  protected async notifyBrowserListeners(tell: (listener: BrowserListener) => Promise<void>): Promise<void> {
+    for (const listener of this.#deps.browserListeners()) {
+      try {
+        await tell(listener);
+      } catch (error) {
+        this.#deps.log.error({ error }, 'a plugin failed to follow a login or logout');
+      }
+    }
   }
 
   /**

@@ -51,6 +51,7 @@ export const visitors = definePlugin({
         authenticateBearer: async () => undefined,
         hasCookie: (header) => header?.includes('session=') ?? false,
         accountOf: () => undefined,
+        sessionOf: () => undefined,
         confirmed: () => true,
         confirmedUntil: () => undefined,
         pendingLogin: async () => undefined,
