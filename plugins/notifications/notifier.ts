@@ -2,12 +2,13 @@ import type { Data } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { DiscussionHead } from 'parley-forum/plugins/discussions';
-import type { NewNotification, Notifications } from 'parley-forum/ports/notifications';
+import type { DescribedNotification, NewNotification, Notifications } from 'parley-forum/ports/notifications';
 import { batches } from './batches.ts';
 import { withoutMuted, type MutesDeps } from './mutes.ts';
+import type { Describer } from './describer.ts';
 import type { DiscussionProjection } from './projection/projection.ts';
 import type { PreferenceStore } from './preferences/preferences.ts';
-import { NONE, type Entry, type Store } from './store.ts';
+import { NONE, type Entry, type Store, type StoredNotification } from './store.ts';
 
 export interface NotifierDeps extends MutesDeps {
   readonly data: Data;
@@ -15,7 +16,10 @@ export interface NotifierDeps extends MutesDeps {
   readonly store: Store;
   readonly projection: DiscussionProjection;
   readonly preferences: PreferenceStore;
+  readonly describer: Describer;
   changed(userIds: readonly string[]): Promise<void>;
+  /** Raises `notificationsStored` in the current transaction. */
+  stored(notifications: readonly StoredNotification[]): Promise<void>;
   /** Schedules emails about these notifications in the current transaction. */
   mail(ids: readonly string[]): Promise<void>;
 }
@@ -41,6 +45,10 @@ export class Notifier implements Notifications {
     return (await this.#deps.visibility.unread([userId])).get(userId) ?? 0;
   }
 
+  describe(id: string): Promise<DescribedNotification | undefined> {
+    return this.#deps.describer.describe(id);
+  }
+
   markRead(userId: string, about: { readonly type: string; readonly group: string }): Promise<void> {
     const { data, store, changed } = this.#deps;
     return data.transaction(async () => {
@@ -49,7 +57,7 @@ export class Notifier implements Notifications {
   }
 
   async #deliver(batch: readonly NewNotification[]): Promise<void> {
-    const { data, accounts, preferences, store, projection, changed, mail } = this.#deps;
+    const { data, accounts, preferences, store, projection, changed, stored: raise, mail } = this.#deps;
     const userIds = [...new Set(batch.map(({ userId }) => userId))];
     const discussionIds = [...new Set(batch.flatMap(({ discussionId }) => discussionId ?? []))];
     const viewers = await accounts.viewers(userIds);
@@ -69,6 +77,7 @@ export class Notifier implements Notifications {
           .filter(({ added, userId, type }) => added && preferences.channel(chosen(userId), type) === 'mail')
           .map(({ id }) => id),
       );
+      await raise(stored);
       await changed([...new Set(stored.map(({ userId }) => userId))]);
     });
   }

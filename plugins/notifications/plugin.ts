@@ -5,13 +5,14 @@ import { Categories, Discussions, postProjections, postUpdated } from 'parley-fo
 import { Live, signals } from 'parley-forum/ports/live';
 import { Markdown } from 'parley-forum/plugins/markdown';
 import { Mail } from 'parley-forum/ports/mail';
-import { Notifications, notificationTypes } from 'parley-forum/ports/notifications';
+import { Notifications, notificationsStored, notificationTypes } from 'parley-forum/ports/notifications';
 import { unreadChanged } from 'parley-forum/plugins/notifications';
 import { personalData } from 'parley-forum/ports/personal-data';
 import { Subscriptions } from 'parley-forum/ports/subscriptions';
 import { Web } from 'parley-forum/plugins/web';
 import { batches } from './batches.ts';
 import { missedPosts } from './projection/backfill.ts';
+import { Describer } from './describer.ts';
 import { NotificationEmails } from './emails/emails.ts';
 import { addEmailJobs } from './emails/email-jobs.ts';
 import { DiscussionProjection } from './projection/projection.ts';
@@ -55,7 +56,7 @@ export default definePlugin({
   },
   wants: { subscriptions: Subscriptions, mail: Mail, live: Live, web: Web },
   provides: { notifications: Notifications },
-  hooks: [unreadChanged],
+  hooks: [unreadChanged, notificationsStored],
   extensionPoints: [notificationTypes],
   settings: Type.Object({
     'notifications.mail_delay': Type.Integer({
@@ -115,7 +116,8 @@ export default definePlugin({
     });
     const visibility = new Visibility({ access, accounts, categories, discussions, store });
     const projection = new DiscussionProjection({ data, clock, changed });
-    const emails = web && mail && new NotificationEmails({ environment, secrets, web, types });
+    const describer = new Describer({ accounts, preferences, store, visibility, web, types });
+    const emails = web && mail && new NotificationEmails({ environment, secrets, web, describer });
     const reader = new NotificationReader({
       data,
       environment,
@@ -127,7 +129,7 @@ export default definePlugin({
       textsFor: async (userId) => (await web?.textsFor([userId]))?.(userId),
     });
     const toMail = { data, clock, accounts, preferences, visibility, store, discussions, markdown };
-    const emailLater = emails && mail && addEmailJobs(plugin, { ...toMail, emails, mail });
+    const emailLater = emails && mail && addEmailJobs(plugin, { ...toMail, emails, describer, mail });
     const notifications = new Notifier({
       data,
       accounts,
@@ -135,9 +137,14 @@ export default definePlugin({
       store,
       projection,
       preferences,
+      describer,
       visibility,
       types,
       changed,
+      stored: (stored) =>
+        plugin.emit(notificationsStored, {
+          notifications: stored.map(({ id, userId, added }) => ({ id, userId, merged: !added })),
+        }),
       mail: emailLater ?? (() => Promise.resolve()),
     });
 

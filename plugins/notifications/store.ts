@@ -38,7 +38,7 @@ export interface NotificationRow {
   readonly createdAt: Date;
 }
 /** A stored notification: `added` is false if it was merged into an unread one. */
-interface StoredNotification {
+export interface StoredNotification {
   readonly id: string;
   readonly userId: string;
   readonly type: string;

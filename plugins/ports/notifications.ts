@@ -1,4 +1,4 @@
-import { defineExtensionPoint, defineToken } from 'parley-forum';
+import { defineAction, defineExtensionPoint, defineToken } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 
 /** A kind of notification: `reply`, `mention`, `reaction`, `quote`, `report_handled`, or another plugin's own. */
@@ -55,6 +55,24 @@ export interface NewNotification {
   /** Id of the job or of its subject: a member gets one notification per key. */
   readonly key: string;
 }
+/**
+ * Notifications were stored, or merged into unread ones (`merged`). Raised in that transaction, for plugins that send
+ * them elsewhere; these call `describe` when they do.
+ */
+export const notificationsStored = defineAction<{
+  readonly notifications: readonly { readonly id: string; readonly userId: string; readonly merged: boolean }[];
+}>('notifications.stored');
+
+/** A notification in one line, in its member's language. */
+export interface DescribedNotification {
+  readonly userId: string;
+  readonly text: string;
+  /** Id of the language. */
+  readonly language: string;
+  /** A path on this site. */
+  readonly url: string;
+}
+
 /** Notifies members on the site and, depending on their preferences, by mail. */
 export interface Notifications {
   /**
@@ -66,6 +84,11 @@ export interface Notifications {
   notify(notifications: readonly NewNotification[]): Promise<void>;
   /** Number of unread notifications that the member may see; in constant time. */
   unread(userId: string): Promise<number>;
+  /**
+   * What to tell its member now. Undefined if it was read, deleted, hidden or switched off in the meantime, or if the
+   * account is no longer active.
+   */
+  describe(id: string): Promise<DescribedNotification | undefined>;
   /**
    * Marks the notifications of a type and group as read, because the member has seen what they are about. Runs one
    * statement if none of them is unread.

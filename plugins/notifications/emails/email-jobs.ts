@@ -4,6 +4,7 @@ import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import type { Markdown } from 'parley-forum/plugins/markdown';
 import type { Mail, Message } from 'parley-forum/ports/mail';
+import type { Describer } from '../describer.ts';
 import type { NotificationEmails } from './emails.ts';
 import type { PreferenceStore, DigestRecipient } from '../preferences/preferences.ts';
 import type { Visibility } from '../visibility.ts';
@@ -18,6 +19,7 @@ export interface EmailJobsDeps {
   readonly accounts: Accounts;
   readonly mail: Mail;
   readonly emails: NotificationEmails;
+  readonly describer: Describer;
   readonly preferences: PreferenceStore;
   readonly visibility: Visibility;
   readonly store: Store;
@@ -58,14 +60,12 @@ export function addEmailJobs(
 
 /** Sends nothing if the notification was read, deleted, hidden or switched off in the meantime. */
 async function emailOne(deps: EmailJobsDeps, id: string): Promise<void> {
-  const { accounts, mail, emails, preferences, visibility, store } = deps;
-  const row = await store.find(id);
-  if (!row || row.isRead || !emails.tells(row)) return;
-  const { userId, type } = row;
-  const viewer = (await accounts.viewers([userId])).get(userId);
-  const to = (await accounts.emails([userId])).get(userId);
-  if (!viewer || to === undefined || !(await visibility.categories(viewer)).includes(row.categoryId)) return;
-  if (preferences.channel((await preferences.of([userId]))(userId), type) !== 'mail') return;
+  const { accounts, mail, emails, describer } = deps;
+  const due = await describer.due(id);
+  if (due?.channel !== 'mail') return;
+  const { row, viewer } = due;
+  const to = (await accounts.emails([row.userId])).get(row.userId);
+  if (to === undefined) return;
   const text = await textFor(deps, row, viewer);
   await mail.send(await emails.single(row, await accounts.authors(row.actorIds), { to, text }));
 }
@@ -100,7 +100,7 @@ async function digestsOf(
   recipients: readonly DigestRecipient[],
   until: Date,
 ): Promise<readonly Message[]> {
-  const { accounts, emails, visibility, store } = deps;
+  const { accounts, emails, describer, visibility, store } = deps;
   const ids = recipients.map(({ id }) => id);
   const [viewers, addresses] = [await accounts.viewers(ids), await accounts.emails(ids)];
   const rows = await store.newest(new Map(recipients.map(({ id, since }) => [id, since])), until, MAX_IN_DIGEST + 1);
@@ -111,7 +111,7 @@ async function digestsOf(
   return recipients.flatMap(({ id, due }) => {
     const [viewer, to] = [viewers.get(id), addresses.get(id)];
     const visible = viewer
-      ? (byMember.get(id) ?? []).filter((row) => canSee(row.categoryId, viewer) && emails.tells(row))
+      ? (byMember.get(id) ?? []).filter((row) => canSee(row.categoryId, viewer) && describer.canDescribe(row))
       : [];
     if (to === undefined || visible.length === 0) return [];
     const more = visible.length > MAX_IN_DIGEST;

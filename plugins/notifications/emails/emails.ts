@@ -1,9 +1,8 @@
 import type { Environment, Secrets } from 'parley-forum';
 import type { Author } from 'parley-forum/plugins/accounts';
 import type { Message } from 'parley-forum/ports/mail';
-import type { NotificationType } from 'parley-forum/ports/notifications';
 import type { Texts, Web } from 'parley-forum/plugins/web';
-import { sentenceOf } from '../sentence.ts';
+import type { Describer } from '../describer.ts';
 import type { NotificationRow } from '../store.ts';
 
 const PURPOSE = 'notifications.unsubscribe';
@@ -14,7 +13,7 @@ export interface EmailsDeps {
   readonly environment: Environment;
   readonly secrets: Secrets;
   readonly web: Web;
-  types(): readonly NotificationType[];
+  readonly describer: Describer;
 }
 
 interface DigestOptions {
@@ -35,32 +34,15 @@ export class NotificationEmails {
     this.#deps = deps;
   }
 
-  /**
-   * Whether the notification can be described. One without a title cannot if its type is unknown because its plugin is
-   * off.
-   */
-  tells({ type, title }: NotificationRow): boolean {
-    return title !== '' || this.#deps.types().some((known) => known.type === type);
-  }
-
-  /** The notification in one line. */
-  #summary(row: NotificationRow, actors: ReadonlyMap<string, Author>, texts: Texts): string {
-    const type = this.#deps.types().find((known) => known.type === row.type);
-    const known = row.actorIds.map((id) => actors.get(id));
-    const sentence = sentenceOf(type, { ...row, actors: known }, (key, values) => texts.text(key, values));
-    const title = row.title || (type?.untitled && texts.text(type.untitled));
-    return [sentence, title].filter(Boolean).join(' ');
-  }
-
   /** `text`: the text of the post, if the email is about one written by someone else. */
   async single(
     row: NotificationRow,
     actors: ReadonlyMap<string, Author>,
     { to, text }: { readonly to: string; readonly text: string | undefined },
   ): Promise<Message> {
-    const { web, environment } = this.#deps;
+    const { web, environment, describer } = this.#deps;
     const texts = (await web.textsFor([row.userId]))(row.userId);
-    const subject = this.#summary(row, actors, texts);
+    const subject = describer.line(row, actors, texts);
     const unsubscribe = this.#unsubscribeUrl(row.userId, row.type);
     const content = {
       language: texts.id,
@@ -79,7 +61,7 @@ export class NotificationEmails {
     actors: ReadonlyMap<string, Author>,
     { to, more, due, texts }: DigestOptions,
   ): Message {
-    const { environment } = this.#deps;
+    const { environment, describer } = this.#deps;
     const userId = rows[0]!.userId;
     const title = texts.text('notifications:digest.title', { count: rows.length });
     const unsubscribe = this.#unsubscribeUrl(userId, DIGEST);
@@ -88,7 +70,7 @@ export class NotificationEmails {
       title,
       paragraphs: [],
       links: rows.map((row) => ({
-        label: this.#summary(row, actors, texts),
+        label: describer.line(row, actors, texts),
         href: environment.baseUrl + row.url,
       })),
       action: {
