@@ -639,6 +639,8 @@ export interface Web {
   readonly themeWarning: string | undefined;
   /** Changes with the current theme, the running plugins and their files: pages with another version are outdated. */
   readonly version: string;
+  /** The background of the current theme in both colour schemes (`#rrggbb`), for documents without its styles. */
+  readonly colours: { readonly light: string; readonly dark: string };
   /** Ids of the installed themes. */
   readonly themes: readonly string[];
   /** Reads a theme completely, with the themes it extends, and reports its problems without putting it to use. */

@@ -329,6 +329,9 @@ export default definePlugin({
         get version() {
           return renderer.bundle.hash;
         },
+        get colours() {
+          return renderer.bundle.colours;
+        },
         get themes() {
           return installedThemes(themeFolders(environment));
         },

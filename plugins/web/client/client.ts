@@ -42,11 +42,19 @@ export const inPages = (): boolean => document.documentElement.dataset['paging']
 
 interface Policy {
   createHTML(text: string): string;
+  createScriptURL(url: string): string;
 }
 declare const trustedTypes: { createPolicy(name: string, rules: Policy): Policy } | undefined;
-const asIs: Policy = { createHTML: (text) => text };
+const asIs: Policy = {
+  createHTML: (text) => text,
+  createScriptURL(url) {
+    if (/^\/[\w-]+\.js$/.test(url)) return url;
+    throw new TypeError(url);
+  },
+};
 // The only policy that the page's headers allow. It is used only by `toFragment` and `toDocument` below, which turn its
-// HTML into nodes of a document in which no scripts run.
+// HTML into nodes of a document in which no scripts run, and by `registerWorker`, whose scripts are at the root of the
+// site, where no member can put a file.
 const policy = typeof trustedTypes === 'undefined' ? asIs : trustedTypes.createPolicy('forum-html', asIs);
 
 /**
@@ -153,6 +161,10 @@ export async function logIn(): Promise<boolean> {
     return false;
   }
 }
+
+/** Registers a plugin's service worker for the whole site. Its path is directly under the root: `/push-worker.js`. */
+export const registerWorker = async (path: string): Promise<ServiceWorkerRegistration> =>
+  navigator.serviceWorker.register(policy.createScriptURL(path));
 
 /** Announces a text to screen readers. */
 export function announce(text: string): void {
