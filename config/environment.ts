@@ -99,6 +99,7 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
     allowedHosts: list('WEBHOOKS_ALLOWED_HOSTS'),
     previewHosts: list('LINK_PREVIEWS_ALLOWED_HOSTS'),
     identityProviderHosts: list('SSO_ALLOWED_HOSTS'),
+    pushHosts: list('PUSH_ALLOWED_HOSTS'),
     allowedPorts:
       ports.length === 0
         ? [80, 443]
@@ -160,6 +161,7 @@ const KEPT = [
   'WEBHOOKS_ALLOWED_PORTS',
   'LINK_PREVIEWS_ALLOWED_HOSTS',
   'SSO_ALLOWED_HOSTS',
+  'PUSH_ALLOWED_HOSTS',
 ] as const;
 
 /**

@@ -42,6 +42,7 @@ const forum = {
     'events',
     'live',
     'notifications',
+    'push',
     'webhooks',
     'feeds',
     'sitemap',

@@ -25,6 +25,8 @@ export interface Environment {
   readonly previewHosts: readonly string[];
   /** Like `allowedHosts`, but for hosts of identity providers. */
   readonly identityProviderHosts: readonly string[];
+  /** Like `allowedHosts`, but for push services, through which browsers receive notifications. */
+  readonly pushHosts: readonly string[];
   /** Ports of public hosts that requests may be sent to. */
   readonly allowedPorts: readonly number[];
   /** Names of the variables that were set explicitly, here or in DATA_DIR/config.json. */

@@ -83,6 +83,7 @@ const fixedIn = ({
   allowedPorts,
   previewHosts,
   identityProviderHosts,
+  pushHosts,
 }: Environment): readonly { readonly variable: string; readonly value: string }[] => [
   { variable: 'SMTP_URL', value: smtpUrl === undefined ? '' : withoutPassword(smtpUrl) },
   { variable: 'MAIL_FROM', value: mailFrom ?? '' },
@@ -91,6 +92,7 @@ const fixedIn = ({
   { variable: 'WEBHOOKS_ALLOWED_PORTS', value: allowedPorts.join(', ') },
   { variable: 'LINK_PREVIEWS_ALLOWED_HOSTS', value: previewHosts.join(', ') },
   { variable: 'SSO_ALLOWED_HOSTS', value: identityProviderHosts.join(', ') },
+  { variable: 'PUSH_ALLOWED_HOSTS', value: pushHosts.join(', ') },
 ];
 
 interface SettingsDeps {

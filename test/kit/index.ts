@@ -127,6 +127,7 @@ export async function startForum(options: TestForumOptions = {}): Promise<TestFo
     allowedHosts: [],
     previewHosts: [],
     identityProviderHosts: [],
+    pushHosts: [],
     allowedPorts: [80, 443],
     given: new Set(),
     safeMode: false,

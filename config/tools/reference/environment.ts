@@ -46,6 +46,10 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, fallback: str
     'Exact names and addresses of hosts inside the network that may be identity providers, on any port, also without https',
     'none',
   ],
+  PUSH_ALLOWED_HOSTS: [
+    'Exact names and addresses of hosts inside the network that may be push services, on any port, also without https',
+    'none',
+  ],
   SAFE_MODE: ['`1` starts only the admin panel and what it needs', '`0`'],
   LOG_REQUESTS: [
     '`1`: logs a line for each request, with its id, address, method, path without query, status and milliseconds',

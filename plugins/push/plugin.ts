@@ -1,0 +1,94 @@
+import { Clock, Data, definePlugin, Environment, Http, sealedStores, Secrets, Settings } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import {
+  Accounts,
+  browserListeners,
+  groupChanged,
+  Sessions,
+  sessionsRevoked,
+  statusChanged,
+  tokenStores,
+} from 'parley-forum/plugins/accounts';
+import { Notifications } from 'parley-forum/ports/notifications';
+import { personalData } from 'parley-forum/ports/personal-data';
+import { Protection } from 'parley-forum/plugins/protection';
+import { Web } from 'parley-forum/plugins/web';
+import { BrowserCookie } from './browser-cookie.ts';
+import { DeviceStore } from './device-store.ts';
+import { devicesData } from './personal-data.ts';
+import { addPushJobs } from './push-jobs.ts';
+import { addRoutes } from './routes.ts';
+import { Sender } from './sender.ts';
+import { addSettingsPanel } from './settings-panel.ts';
+import { VapidKeyStore } from './vapid-keys.ts';
+import { serveWorker } from './worker-surface.ts';
+
+export default definePlugin({
+  id: 'push',
+  name: 'Push notifications',
+  version: '1.0.0',
+  description: 'Notifications reach members’ phones and computers while the forum is not open.',
+  needs: {
+    data: Data,
+    clock: Clock,
+    http: Http,
+    secrets: Secrets,
+    settings: Settings,
+    environment: Environment,
+    access: Access,
+    accounts: Accounts,
+    sessions: Sessions,
+    protection: Protection,
+    notifications: Notifications,
+    web: Web,
+  },
+  setup(
+    { data, clock, http, secrets, settings, environment, access, accounts, sessions, protection, notifications, web },
+    plugin,
+  ) {
+    const guard = protection.urlGuard({
+      allowedHosts: environment.pushHosts,
+      allowedPorts: [443],
+      variables: { hosts: 'PUSH_ALLOWED_HOSTS' },
+      secure: true,
+    });
+    const keys = new VapidKeyStore({ data, secrets });
+    const devices = new DeviceStore({ data, clock, secrets });
+    const cookie = new BrowserCookie(http);
+    const sender = new Sender({ guard, environment, keys: () => keys.keys() });
+
+    for (const store of [keys, devices]) plugin.extend(sealedStores, store);
+    plugin.extend(tokenStores, devices);
+    plugin.extend(personalData, devicesData(devices));
+    plugin.extend(browserListeners, {
+      async loggedIn(req, accountId, { id: session }) {
+        const id = cookie.read(req);
+        if (id !== undefined) await devices.continueIn(id, accountId, session);
+      },
+      async loggedOut(req, res) {
+        const id = cookie.read(req);
+        if (id === undefined) return;
+        cookie.clear(req, res);
+        await devices.forget(id);
+      },
+    });
+    // Awaited, so that nothing is sent after the page says that the access has ended.
+    const awaited = { awaited: true } as const;
+    plugin.on(
+      sessionsRevoked,
+      ({ id, which, session }) => (which === 'all' ? undefined : devices.endSession(id, session, which === 'others')),
+      awaited,
+    );
+    plugin.on(statusChanged, ({ id, to }) => (to === 'active' ? undefined : devices.revokeAll(id)), awaited);
+    plugin.on(
+      groupChanged,
+      ({ id, to }) => (access.group(to)?.level === 'banned' ? devices.revokeAll(id) : undefined),
+      awaited,
+    );
+    const plainHosts = new Set(environment.pushHosts.map((host) => host.toLowerCase()));
+    addPushJobs(plugin, { accounts, devices, notifications, sender, settings });
+    addRoutes(plugin, { sessions, devices, keys, cookie, guard, plainHosts });
+    addSettingsPanel(plugin, { devices, keys, web });
+    serveWorker(plugin, { http, protection, settings, web });
+  },
+});
