@@ -37,6 +37,7 @@ export const PLUGINS = [
   'privacy/export',
   'pro-feeds/pages',
   'protection/protection',
+  'push/push',
   'reactions/reactions',
   'read-marks/read-marks',
   'recovery/reset',

@@ -29,6 +29,7 @@ const LEAVING: Readonly<Record<string, readonly string[]>> = {
     'moderation',
     'notifications',
     'pro-feeds',
+    'push',
     'reactions',
     'read-marks',
     'reports',
@@ -47,6 +48,7 @@ const LEAVING: Readonly<Record<string, readonly string[]>> = {
   installer: ['demo'],
   mail: ['account-mail', 'recovery'],
   messages: ['message-reports'],
+  notifications: ['push'],
   presence: ['typing'],
   reports: ['message-reports', 'moderation'],
 };

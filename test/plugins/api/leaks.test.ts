@@ -386,6 +386,7 @@ describe('what a caller may not see', () => {
       'DELETE /uploads/:id',
       'PUT /bookmarks/:id',
       'DELETE /bookmarks/:id',
+      'DELETE /push/devices/:id',
     ];
     const routes = world
       .routes()

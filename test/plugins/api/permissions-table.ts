@@ -1,3 +1,4 @@
+import { SUBSCRIPTION } from '../push/subscription.ts';
 import type { Ask } from './world.ts';
 
 /** Things that belong to ada, each created on request; resolves to its id. */
@@ -17,6 +18,7 @@ export interface Things {
   /** Between ada and mia. */
   conversation(): Promise<string>;
   draft(): Promise<string>;
+  device(): Promise<string>;
   heldPost(): Promise<string>;
   discussionOf(post: string): Promise<string>;
   readonly ada: string;
@@ -272,6 +274,9 @@ export const TABLE: readonly Row[] = [
     '401 401 403 403 404 200 200',
     async ({ heldPost }) => ({ ...id(await heldPost()), body: { reason: 'No' } }),
   ],
+  ['GET /push/devices', '401 401 200 200 200 200 200'],
+  ['POST /push/devices', '401 401 201 201 201 201 201', () => ({ body: SUBSCRIPTION })],
+  ['DELETE /push/devices/:id', '401 401 404 404 200 404 404', async ({ device }) => id(await device())],
   ['GET /drafts', '401 401 200 200 200 200 200'],
   ['GET /drafts/:key', '401 401 404 404 200 404 404', async ({ draft }) => ({ params: { key: await draft() } })],
   [

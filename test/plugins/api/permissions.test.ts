@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { SUBSCRIPTION } from '../push/subscription.ts';
 import { CALLERS, TABLE, type Things } from './permissions-table.ts';
 import { nameOf, useWorld, type Name } from './world.ts';
 
@@ -64,6 +65,7 @@ const things: Things = {
         body: { message_id: await things.message(), reason: 'spam' },
       })
     ).report.id,
+  device: async () => (await world.must('ada', 'POST', '/push/devices', { body: SUBSCRIPTION })).id,
   async draft() {
     const key = `reply-${await things.discussion()}`;
     await world.must('ada', 'PUT', '/drafts/:key', { params: { key }, body: { fields: { content: 'Not finished' } } });

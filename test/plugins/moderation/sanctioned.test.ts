@@ -5,6 +5,7 @@ import { Accounts } from 'parley-forum/plugins/accounts';
 import type { Answer, Client } from 'parley-forum/testing';
 import { useForum } from '../discussions/forum.ts';
 import { formWith, picture } from '../uploads/forum.ts';
+import { SUBSCRIPTION } from '../push/subscription.ts';
 
 const PASSWORD = 'Plain-Sailing-42';
 const asJson = { accept: 'application/json' };
@@ -188,6 +189,13 @@ const OWN: readonly (Write & { readonly status?: number })[] = [
   { route: 'POST /login/confirm/end', body: {} },
   { route: 'POST /login/confirm', body: { password: PASSWORD } },
   { route: 'POST /settings/notifications', body: {} },
+  { route: 'POST /api/push/devices', body: SUBSCRIPTION },
+  { route: 'DELETE /api/push/devices/:id', status: 404, path: () => '/api/push/devices/none' },
+  {
+    route: 'POST /settings/notifications/devices/remove',
+    status: 404,
+    body: { id: '0190a000-0000-7000-8000-000000000000' },
+  },
   { route: 'POST /settings/privacy', body: {} },
   { route: 'POST /settings/avatar/remove' },
   { route: 'DELETE /api/users/:id/avatar', path: ({ id }) => `/api/users/${id}/avatar` },

@@ -327,6 +327,7 @@ const UNGUARDED = [
   '/settings/language',
   '/settings/messages',
   '/settings/notifications',
+  '/settings/notifications/devices/remove',
   '/settings/privacy',
   '/settings/profile',
   '/settings/security/api-token/revoke',
