@@ -10,8 +10,7 @@ class Heartbeat extends HTMLElement {
   connectedCallback(): void {
     this.#timer = setInterval(() => {
       // The next heartbeat makes up for one that fails.
-      if (!document.hidden)
-        api('/api/presence/update', { page: location.pathname }, 'POST', { background: true }).catch(() => undefined);
+      if (!document.hidden) api('/api/presence/update', { page: location.pathname }).catch(() => undefined);
     }, EVERY);
   }
 

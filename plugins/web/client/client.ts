@@ -15,12 +15,11 @@ type SentPage = Omit<Page, 'elements'> & { readonly elements: Readonly<Record<st
  * A theme's template could write such a data block ahead of the server's. Since scripts that may run can load any other
  * script, only modules of plugins are accepted.
  */
-const PLUGIN_MODULES = new URL('/assets/p/', location.origin).href;
+const PLUGIN_MODULES = `${location.origin}/assets/p/`;
 function readPage(): Page {
   const text = document.getElementById('forum')?.textContent;
-  const { elements, ...rest } = JSON.parse(
-    text ?? '{"elements":{},"texts":{},"member":false,"keys":false}',
-  ) as SentPage;
+  // Without data nobody is a member, and no keys are enabled.
+  const { elements, ...rest } = JSON.parse(text ?? '{"elements":{},"texts":{}}') as SentPage;
   const modules = Object.entries(elements).flatMap(([folder, tags]) =>
     tags.map((tag): [string, string] => [tag, new URL(`${folder}${tag}.js`, location.origin).href]),
   );
@@ -111,7 +110,7 @@ export function refreshCsrf(other: Document): boolean {
 export function request(url: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   if (init.method && init.method !== 'GET') headers.set('X-CSRF-Token', csrf());
-  return fetch(url, { ...init, headers, credentials: 'same-origin' });
+  return fetch(url, { ...init, headers });
 }
 
 /**
@@ -124,26 +123,21 @@ export async function fragment(url: string): Promise<DocumentFragment> {
   return toFragment(await response.text());
 }
 
-/** Options of a call; nobody is waiting for one in the `background`, so it never asks for a login. */
-interface CallOptions extends Pick<RequestInit, 'signal' | 'keepalive'> {
-  readonly background?: boolean;
-}
-
 /**
  * Calls the API with JSON. Rejects with the error message of the response. If the member's session has ended, a change
- * is sent again once they have logged in, by a dialog.
+ * is sent again once they have logged in, by a dialog; for changes that nobody is waiting for there is `request`.
  */
 export async function api<T>(
   path: string,
   body?: unknown,
   method = body === undefined ? 'GET' : 'POST',
-  { background = method === 'GET', ...options }: CallOptions = {},
+  options: Pick<RequestInit, 'signal' | 'keepalive'> = {},
 ): Promise<T> {
   const init =
     body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
   const call = (): Promise<Response> => request(path, { method, ...init, ...options });
   let response = await call();
-  if (response.status === 401 && page.member && !background && (await logIn())) response = await call();
+  if (response.status === 401 && method !== 'GET' && page.member && (await logIn())) response = await call();
   const answer = (await response.json()) as { error?: string };
   if (!response.ok) throw new Error(answer.error ?? t('failed'));
   return answer as T;
@@ -153,14 +147,10 @@ export async function api<T>(
  * Asks a member whose session has ended to log in, by a dialog over the page. Resolves to whether they did; false if
  * there is no such dialog.
  */
-export async function logIn(): Promise<boolean> {
-  try {
-    await loadElement('x-login');
-    return await (document.createElement('x-login') as LoginDialog).ask();
-  } catch {
-    return false;
-  }
-}
+export const logIn = (): Promise<boolean> =>
+  loadElement('x-login')
+    .then(() => (document.createElement('x-login') as LoginDialog).ask())
+    .catch(() => false);
 
 /** Registers a plugin's service worker for the whole site. Its path is directly under the root: `/push-worker.js`. */
 export const registerWorker = async (path: string): Promise<ServiceWorkerRegistration> =>
