@@ -91,11 +91,11 @@ export class AnswerService {
     });
     if (!changed) return;
     await cache.purge(answersTag, discussionCacheTags.lists, discussionCacheTags.discussion(discussion.id));
-    await this.#tellPages(discussion.id, number, formerId);
+    await this.#notifyPages(discussion.id, number, formerId);
   }
 
   /** Tells open pages that the mark of the answer and what is shown with the question changed. */
-  async #tellPages(discussionId: string, answer: number, formerId: string | undefined): Promise<void> {
+  async #notifyPages(discussionId: string, answer: number, formerId: string | undefined): Promise<void> {
     const { access, discussions, live } = this.#deps;
     if (!live) return;
     const former = formerId === undefined ? [] : await discussions.posts([formerId], access.unrestricted);

@@ -169,19 +169,19 @@ describe('the event of an answer', () => {
   });
 });
 
-test('open pages are told which posts look different once an answer is accepted, moved or withdrawn', async () => {
+test('open pages are notified which posts look different once an answer is accepted, moved or withdrawn', async () => {
   const { id, reply } = await question('Shown at once');
   const other = await forum.reply('mia', id, 'A better one');
   await using reader = await listen(forum.app, forum.as.bob, `?discussion_id=${id}`);
-  const told = (): readonly unknown[] =>
+  const sent = (): readonly unknown[] =>
     reader.signals.filter(({ event }) => event === 'post.looks-changed').map(({ data }) => data.number);
   await accept('ada', id, reply);
-  await expect.poll(told).toEqual([1, 2]);
+  await expect.poll(sent).toEqual([1, 2]);
   await accept('ada', id, reply);
   await accept('ada', id, other.id);
-  await expect.poll(told).toEqual([1, 2, 1, 3, 2]);
+  await expect.poll(sent).toEqual([1, 2, 1, 3, 2]);
   await forum.as.ada.delete(`/api/discussions/${id}/answer`);
-  await expect.poll(told).toEqual([1, 2, 1, 3, 2, 1, 3]);
+  await expect.poll(sent).toEqual([1, 2, 1, 3, 2, 1, 3]);
 });
 
 describe('a solved discussion', () => {
