@@ -590,14 +590,18 @@ export interface LoginOutcome {
   readonly complete: boolean;
 }
 
-export { deviceText } from './sessions/device.ts';
-
 /** A session and the browser it belongs to, as its member sees them. */
 export interface BrowserSession {
   /** Identifies the session for as long as it lasts, without revealing its cookie. */
   readonly id: string;
-  /** The name of the browser and system, as `deviceText` takes it. */
+  /** The name of the browser and system, as `Sessions.deviceText` takes it. */
   readonly device: string;
+}
+
+export interface DeviceText {
+  readonly text: string;
+  readonly browser?: string | undefined;
+  readonly system?: string | undefined;
 }
 
 /**
@@ -636,6 +640,8 @@ export interface Sessions {
   accountOf(req: Pick<Request, 'headers'>): Account | undefined;
   /** The session of the request; undefined for guests and for callers with a token. */
   sessionOf(req: Request): BrowserSession | undefined;
+  /** The name of a device in a member's language: a text key with the names to insert. Undefined: it is not known. */
+  deviceText(device: string | undefined): DeviceText;
   /** The owner of the token; `undefined` means 401. */
   authenticateBearer(token: string): Promise<Viewer | undefined>;
   /**

@@ -11,7 +11,7 @@ export interface Subscription {
 /** A device as its member sees it. */
 export interface Device {
   readonly id: string;
-  /** As `deviceText` takes it; null if a program added it with a token. */
+  /** As `Sessions.deviceText` takes it; null if a program added it with a token. */
   readonly device: string | null;
   readonly createdAt: Date;
   readonly lastSuccessAt: Date | null;

@@ -88,7 +88,7 @@ export default definePlugin({
     const plainHosts = new Set(environment.pushHosts.map((host) => host.toLowerCase()));
     addPushJobs(plugin, { accounts, devices, notifications, sender, settings });
     addRoutes(plugin, { sessions, devices, keys, cookie, guard, plainHosts });
-    addSettingsPanel(plugin, { devices, keys, web });
+    addSettingsPanel(plugin, { devices, keys, sessions, web });
     serveWorker(plugin, { http, protection, settings, web });
   },
 });

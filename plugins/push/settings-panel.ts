@@ -1,6 +1,6 @@
 import { Type, type PluginHandle } from 'parley-forum';
 import { isGuest } from 'parley-forum/plugins/access';
-import { deviceText } from 'parley-forum/plugins/accounts';
+import type { Sessions } from 'parley-forum/plugins/accounts';
 import { Id } from 'parley-forum/plugins/api';
 import { notificationSettingsEnd } from 'parley-forum/plugins/notifications';
 import { fill, negotiated, pages, phrase, redirect, slotFillings, type Web } from 'parley-forum/plugins/web';
@@ -11,12 +11,13 @@ import type { VapidKeyStore } from './vapid-keys.ts';
 export interface SettingsPanelDeps {
   readonly devices: DeviceStore;
   readonly keys: VapidKeyStore;
+  readonly sessions: Sessions;
   readonly web: Web;
 }
 const SETTINGS = '/settings/notifications';
 
 /** The panel in the notification settings, and the form that removes a device. */
-export function addSettingsPanel(plugin: PluginHandle, { devices, keys, web }: SettingsPanelDeps): void {
+export function addSettingsPanel(plugin: PluginHandle, { devices, keys, sessions, web }: SettingsPanelDeps): void {
   plugin.extend(
     slotFillings,
     fill(notificationSettingsEnd, async (contexts, viewer) => {
@@ -24,7 +25,7 @@ export function addSettingsPanel(plugin: PluginHandle, { devices, keys, web }: S
       const own = await devices.of(viewer.id);
       const panel = await web.fragment(viewer, '@push/panel', {
         key: (await keys.keys()).publicKey,
-        devices: own.map(({ device, ...rest }) => ({ ...rest, device: deviceText(device ?? undefined) })),
+        devices: own.map(({ device, ...rest }) => ({ ...rest, device: sessions.deviceText(device ?? undefined) })),
       });
       return contexts.map(() => panel);
     }),

@@ -10,6 +10,7 @@ const BUILT_ON: Readonly<Record<string, readonly string[]>> = {
   live: ['discussions'],
   moderation: ['reports'],
   'pro-feeds': ['feeds'],
+  push: ['notifications'],
   webhooks: ['discussions'],
 };
 

@@ -1,3 +1,5 @@
+import type { DeviceText } from 'parley-forum/plugins/accounts';
+
 /** More specific patterns first: most browsers also name those they descend from. */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdgA?(?:iOS)?\//, 'Edge'],
@@ -37,15 +39,8 @@ export function deviceOf(agent: string | undefined): string {
   return browser ?? system ?? UNKNOWN;
 }
 
-/**
- * A device named as above, for its member's page: a text key (`plugin:key`) with the names to insert. Undefined: a
- * program without a session.
- */
-export function deviceText(device: string | undefined): {
-  readonly text: string;
-  readonly browser?: string | undefined;
-  readonly system?: string | undefined;
-} {
+/** See `Sessions.deviceText`. */
+export function deviceText(device: string | undefined): DeviceText {
   if (device === undefined || device === UNKNOWN) return { text: 'accounts:device.unknown' };
   const [browser, system] = device.split(BETWEEN);
   return system === undefined ? { text: 'accounts:device.one', browser } : { text: 'accounts:device', browser, system };

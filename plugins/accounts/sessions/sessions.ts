@@ -18,12 +18,13 @@ import {
   type Account,
   type BrowserListener,
   type BrowserSession,
+  type DeviceText,
   type LoginRequest,
   type LogoutNotice,
   type Sessions,
 } from 'parley-forum/plugins/accounts';
 import { SESSION, type Cookies } from './cookies.ts';
-import { deviceOf } from './device.ts';
+import { deviceOf, deviceText } from './device.ts';
 import { digest, randomToken } from '../identifiers.ts';
 import { publicId, type AccountSessions } from './account-sessions.ts';
 import type { AccountsService } from '../accounts/service.ts';
@@ -145,6 +146,10 @@ export class SessionsService implements Omit<
     return login && { id: publicId(login), device: login.device };
   }
 
+  deviceText(device: string | undefined): DeviceText {
+    return deviceText(device);
+  }
+
   confirmed(req: Request): boolean {
     const login = loginOf(req);
     return login !== undefined && this.#deps.rules.confirmed(login);
@@ -243,11 +248,11 @@ export class SessionsService implements Omit<
     if (login) await this.#deps.accountSessions.end(login.account, ({ csrf }) => csrf === login.csrf);
   }
 
-  /** Tells the `browserListeners`; never rejects. */
-  protected async notifyBrowserListeners(tell: (listener: BrowserListener) => Promise<void>): Promise<void> {
+  /** Calls the `browserListeners`; never rejects. */
+  protected async notifyBrowserListeners(call: (listener: BrowserListener) => Promise<void>): Promise<void> {
     for (const listener of this.#deps.browserListeners()) {
       try {
-        await tell(listener);
+        await call(listener);
       } catch (error) {
         this.#deps.log.error({ error }, 'a plugin failed to follow a login or logout');
       }

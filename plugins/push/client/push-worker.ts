@@ -34,7 +34,7 @@ interface WorkerScope {
   addEventListener(type: 'notificationclick', listen: (event: ClickEvent) => void): void;
   addEventListener(type: 'fetch', listen: (event: PageEvent) => void): void;
 }
-interface Message {
+export interface Message {
   readonly title: string;
   readonly body: string;
   readonly url: string;
@@ -110,5 +110,3 @@ worker.addEventListener('fetch', (event) => {
   checked ??= check().catch(() => undefined);
   event.waitUntil(checked);
 });
-
-export {};

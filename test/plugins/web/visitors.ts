@@ -52,6 +52,7 @@ export const visitors = definePlugin({
         hasCookie: (header) => header?.includes('session=') ?? false,
         accountOf: () => undefined,
         sessionOf: () => undefined,
+        deviceText: () => ({ text: 'accounts:device.unknown' }),
         confirmed: () => true,
         confirmedUntil: () => undefined,
         pendingLogin: async () => undefined,
