@@ -168,8 +168,17 @@ export function modulesIn(folder: string): readonly Source[] {
   return names.filter(isModule).map((name) => ({ path: name, file: join(client, name), module: true, imports }));
 }
 
+/** Style sheets with such a name are only on pages of that name, and the others on every page. */
+const OF_PAGE = /^page-(.+)\.css$/;
+
+export interface PluginStyle {
+  /** Undefined: on every page. */
+  readonly page: string | undefined;
+  readonly text: string;
+}
+
 /** A plugin's own style sheets, `client/*.css`. */
-export const stylesIn = (folder: string): readonly string[] =>
+export const stylesIn = (folder: string): readonly PluginStyle[] =>
   filesBelow(join(folder, 'client'))
     .filter(({ path }) => path.endsWith('.css'))
-    .map(({ file = '' }) => readFileSync(file, 'utf8'));
+    .map(({ path, file = '' }) => ({ page: OF_PAGE.exec(path)?.[1], text: readFileSync(file, 'utf8') }));

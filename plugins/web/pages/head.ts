@@ -35,7 +35,7 @@ ${(head.feeds ?? []).map(({ title: name, href, type }) => html`<link rel="altern
 ${member ? '' : openGraph({ head, bundle, locale, branding, baseUrl }, canonical)}
 ${icons(branding.icon, bundle)}
 <link rel="manifest" href="${bundle.manifest}">
-${bundle.sheets.map((sheet) => html`<link rel="stylesheet" href="${sheet}">\n`)}
+${[...bundle.sheets, ...(bundle.pageSheets.get(head.name) ?? [])].map((sheet) => html`<link rel="stylesheet" href="${sheet}">\n`)}
 ${scripts(bundle, locale, { member, keys })}
 ${head.structuredData && html`<script type="application/ld+json">${safeJson(head.structuredData)}</script>`}`;
 }

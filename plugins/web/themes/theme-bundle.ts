@@ -44,7 +44,10 @@ export interface ThemeBundle {
   readonly templates: Templates;
   readonly locales: Locales;
   readonly icons: ReadonlyMap<string, string>;
+  /** URLs of the style sheets on every page. */
   readonly sheets: readonly string[];
+  /** URLs of those on pages of one name only, by that name. */
+  readonly pageSheets: ReadonlyMap<string, readonly string[]>;
   readonly colours: { readonly light: string; readonly dark: string };
   /** A sentence that lists colours with too little contrast; undefined if there are none. */
   readonly hardToRead: string | undefined;
@@ -153,7 +156,7 @@ export function inspectTheme(options: Omit<ThemeBundleOptions, 'assets'>): Theme
   const sheetOf = (theme: Theme): string =>
     (attempt(() => themeFiles(theme)) ?? []).map(({ text = '' }) => text).join('\n');
   const [sheet = '', ...inherited] = chain.map(sheetOf);
-  const others = [...inherited, ...options.plugins.flatMap(({ folder }) => stylesIn(folder))];
+  const others = [...inherited, ...options.plugins.flatMap(({ folder }) => stylesIn(folder).map(({ text }) => text))];
   const warnings = (all: Tokens): readonly string[] => [
     ...[hardToRead(all) ?? []].flat(),
     ...unusedTokens(chain, [sheet, ...others]),
@@ -180,12 +183,16 @@ export function buildThemeBundle(options: ThemeBundleOptions): ThemeBundle {
     assets.mount('p', id, [...filesBelow(join(folder, 'public')), ...modulesIn(folder)]),
   );
   const sheet = assets.mount('s', 'tokens', [{ path: 'tokens.css', text: tokenText }]);
-  const styles = plugins
-    .map(({ id, folder }) => ({ id, text: stylesIn(folder).join('\n') }))
-    .filter(({ text }) => text !== '');
-  const pluginSheet = assets.mount('s', 'plugins', [
-    { path: 'plugins.css', text: styles.map(({ id, text }) => `@layer plugins.${id}{\n${text}\n}`).join('\n') },
-  ]);
+  const styles = plugins.flatMap(({ id, folder }) => stylesIn(folder).map((style) => ({ id, ...style })));
+  const ofPages = [...Map.groupBy(styles, ({ page }) => page)];
+  const pluginSheet = assets.mount(
+    's',
+    'plugins',
+    ofPages.map(([page, some]) => ({
+      path: sheetOfPage(page),
+      text: some.map(({ id, text }) => `@layer plugins.${id}{\n${text}\n}`).join('\n'),
+    })),
+  );
   const elements = pluginTrees
     .map(({ base, paths }) => [base, [...paths].flatMap((path) => ELEMENT.exec(path)?.[1] ?? [])] as const)
     .filter(([, tags]) => tags.length > 0);
@@ -216,8 +223,13 @@ export function buildThemeBundle(options: ThemeBundleOptions): ThemeBundle {
     sheets: [
       `${sheet.base}tokens.css`,
       ...themeTrees.filter((tree) => tree.paths.has(STYLE)).map((tree) => tree.base + STYLE),
-      ...(styles.length > 0 ? [`${pluginSheet.base}plugins.css`] : []),
+      ...(pluginSheet.paths.has(sheetOfPage(undefined)) ? [pluginSheet.base + sheetOfPage(undefined)] : []),
     ],
+    pageSheets: new Map(
+      ofPages.flatMap(([page]) =>
+        page === undefined ? [] : [[page, [pluginSheet.base + sheetOfPage(page)]] as const],
+      ),
+    ),
     colours,
     manifest: manifest.base + MANIFEST,
     // Computed on demand, because the bundle is rebuilt for each plugin that starts or stops.
@@ -229,6 +241,9 @@ export function buildThemeBundle(options: ThemeBundleOptions): ThemeBundle {
     asset,
   };
 }
+
+/** The path of the sheet with the styles of all plugins for pages of this name, or for every page. */
+const sheetOfPage = (page: string | undefined): string => (page === undefined ? 'plugins.css' : `page-${page}.css`);
 
 const STYLE = 'css/style.css';
 const MANIFEST = 'site.webmanifest';

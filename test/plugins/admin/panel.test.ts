@@ -289,3 +289,14 @@ describe('/admin/jobs', () => {
     });
   });
 });
+
+it('the styles of the panel are on its pages only', async () => {
+  const ada = await forum.session('ada');
+  const sheets = async (path: string): Promise<readonly string[]> =>
+    [...(await ada.get(path)).text.matchAll(/<link rel="stylesheet" href="([^"]+)"/g)].map(([, href = '']) => href);
+  const [panel, home] = [await sheets('/admin'), await sheets('/')];
+  expect(panel.slice(0, -1)).toEqual(home);
+  expect(panel.at(-1)).toMatch(/\/page-admin\.css$/);
+  const [own, others] = [await ada.get(panel.at(-1)!), await ada.get(home.at(-1)!)];
+  expect([own.text.includes('.chart-figure'), others.text.includes('.chart-figure')]).toEqual([true, false]);
+});
