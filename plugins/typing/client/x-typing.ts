@@ -1,4 +1,4 @@
-import { api, define, request } from '@forum/client';
+import { api, define, send } from '@forum/client';
 
 interface Typist {
   readonly id: string;
@@ -69,11 +69,7 @@ class TypingLine extends HTMLElement {
 
   /** A failed signal is made up for by the next one, or expires. */
   #send(what: 'typing' | 'stop'): void {
-    request(`/api/typing-indicator/${what}`, {
-      method: 'POST',
-      body: JSON.stringify({ discussion_id: this.#discussion }),
-      headers: { 'Content-Type': 'application/json' },
-    }).catch(() => undefined);
+    send(`/api/typing-indicator/${what}`, { discussion_id: this.#discussion }).catch(() => undefined);
   }
 
   async #ask(): Promise<void> {

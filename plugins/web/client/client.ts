@@ -123,9 +123,18 @@ export async function fragment(url: string): Promise<DocumentFragment> {
   return toFragment(await response.text());
 }
 
+/** Sends JSON. */
+export const send = (path: string, body: unknown, method = 'POST', options: RequestInit = {}): Promise<Response> =>
+  request(path, {
+    method,
+    body: JSON.stringify(body),
+    headers: { 'Content-Type': 'application/json' },
+    ...options,
+  });
+
 /**
  * Calls the API with JSON. Rejects with the error message of the response. If the member's session has ended, a change
- * is sent again once they have logged in, by a dialog; for changes that nobody is waiting for there is `request`.
+ * is sent again once they have logged in, by a dialog; for changes that nobody is waiting for there is `send`.
  */
 export async function api<T>(
   path: string,
@@ -133,9 +142,8 @@ export async function api<T>(
   method = body === undefined ? 'GET' : 'POST',
   options: Pick<RequestInit, 'signal' | 'keepalive'> = {},
 ): Promise<T> {
-  const init =
-    body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
-  const call = (): Promise<Response> => request(path, { method, ...init, ...options });
+  const call = (): Promise<Response> =>
+    body === undefined ? request(path, { method, ...options }) : send(path, body, method, options);
   let response = await call();
   if (response.status === 401 && method !== 'GET' && page.member && (await logIn())) response = await call();
   const answer = (await response.json()) as { error?: string };
