@@ -144,7 +144,10 @@ describe('account actions', () => {
     await client.post('/settings/security/sessions/revoke-others', undefined, asJson);
     await accounts().endSessions(ada.id, SOMEBODY);
     expect(recorded.slice(1)).toEqual([
-      { action: 'account.sessions-revoked', payload: { id: ada.id, by: ada.id, which: 'others' } },
+      {
+        action: 'account.sessions-revoked',
+        payload: { id: ada.id, by: ada.id, which: 'others', session: expect.any(String) },
+      },
       { action: 'account.sessions-revoked', payload: { id: ada.id, by: SOMEBODY, which: 'all' } },
     ]);
   });
