@@ -39,7 +39,6 @@ async function openSettings(allowed: boolean, options: Parameters<typeof forum.o
   await page.context().grantPermissions(allowed ? ['notifications'] : [], { origin: forum.url });
   await page.addInitScript(SUBSCRIPTIONS);
   await page.goto(SETTINGS);
-  page.setDefaultTimeout(8_000);
   await panel(page).scrollIntoViewIfNeeded();
   return page;
 }

@@ -1,4 +1,4 @@
-import { announce, api, button, define, fragment, registerWorker, toast } from '@forum/client';
+import { announce, api, button, define, fragment, toast, workerUrl } from '@forum/client';
 
 const WORKER = '/push-worker.js';
 const DEVICES = 'push-devices';
@@ -61,7 +61,7 @@ class Push extends HTMLElement {
 
   async #turnOn(): Promise<void> {
     if ((await Notification.requestPermission()) !== 'granted') return;
-    await registerWorker(WORKER);
+    await navigator.serviceWorker.register(workerUrl(WORKER));
     const { pushManager } = await navigator.serviceWorker.ready;
     // A subscription from before may be for other keys of the forum.
     await (await pushManager.getSubscription())?.unsubscribe();

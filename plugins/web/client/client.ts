@@ -46,13 +46,11 @@ interface Policy {
 declare const trustedTypes: { createPolicy(name: string, rules: Policy): Policy } | undefined;
 const asIs: Policy = {
   createHTML: (text) => text,
-  createScriptURL(url) {
-    if (/^\/[\w-]+\.js$/.test(url)) return url;
-    throw new TypeError(url);
-  },
+  // Throws for any other address.
+  createScriptURL: (url) => /^\/[\w-]+\.js$/.exec(url)![0],
 };
 // The only policy that the page's headers allow. It is used only by `toFragment` and `toDocument` below, which turn its
-// HTML into nodes of a document in which no scripts run, and by `registerWorker`, whose scripts are at the root of the
+// HTML into nodes of a document in which no scripts run, and by `workerUrl`, whose scripts are at the root of the
 // site, where no member can put a file.
 const policy = typeof trustedTypes === 'undefined' ? asIs : trustedTypes.createPolicy('forum-html', asIs);
 
@@ -160,9 +158,8 @@ export const logIn = (): Promise<boolean> =>
     .then(() => (document.createElement('x-login') as LoginDialog).ask())
     .catch(() => false);
 
-/** Registers a plugin's service worker for the whole site. Its path is directly under the root: `/push-worker.js`. */
-export const registerWorker = async (path: string): Promise<ServiceWorkerRegistration> =>
-  navigator.serviceWorker.register(policy.createScriptURL(path));
+/** The URL of a plugin's service worker, to register it. Its path is directly under the root: `/push-worker.js`. */
+export const workerUrl = (path: string): string => policy.createScriptURL(path);
 
 /** Announces a text to screen readers. */
 export function announce(text: string): void {
