@@ -230,45 +230,6 @@ describe('pages of visitors', () => {
   });
 });
 
-describe('GET /api/presence/members', () => {
-  const online = async (usernames: string, client = forum.guest) =>
-    (await client.get(`/api/presence/members?usernames=${usernames}`)).body.usernames;
-
-  test('says which of these members are online, whatever the case of their names', async () => {
-    await forum.app.app
-      .service(Accounts)
-      .create({ username: 'away', email: 'away@forum.test', password: 'Plain-Sailing-42' });
-    await forum.as.ada.get('/');
-    await forum.as.root.get('/');
-    for (const client of [forum.guest, forum.as.bob])
-      expect(await online('ROOT,nobody,away,ada,root', client)).toEqual(['root', 'ada']);
-  });
-
-  test.skipIf(onServer)('does not name those who have not been seen for five minutes', async () => {
-    await forum.as.ada.get('/');
-    expect(await online('ada')).toEqual(['ada']);
-    forum.app.clock.advance(6 * 60_000);
-    expect(await online('ada')).toEqual([]);
-  });
-
-  test('takes as many statements for many as for one', async () => {
-    const asked = (usernames: string) =>
-      leastOf(async () => {
-        await forum.app.app.cache.purge(responsesTag);
-        return forum.app.statements(() => online(usernames));
-      });
-    await forum.as.ada.get('/');
-    await forum.as.bob.get('/');
-    expect(await asked('ada,bob,mia')).toBe(await asked('ada'));
-  });
-
-  test('refuses no names, and too many', async () => {
-    const many = Array.from({ length: 101 }, (_, at) => `u${at}`).join();
-    for (const query of ['', '?usernames=', `?usernames=${many}`])
-      expect((await forum.guest.get(`/api/presence/members${query}`)).status).toBe(400);
-  });
-});
-
 describe('lists and input', () => {
   test('are paginated, and say whether there is a next page', async () => {
     await forum.as.ada.get('/');
@@ -341,4 +302,43 @@ test.skipIf(onServer)('visitors who have not been seen for five minutes are remo
   expect(await visitors()).toMatchObject([{ user: { username: 'bob' } }]);
   forum.app.clock.advance(4 * 60_000);
   expect(await stats()).toEqual({ success: true, total: 0, anonymous: 0, authenticated: 0, bots: 0 });
+});
+
+describe('GET /api/presence/members', () => {
+  const online = async (usernames: string, client = forum.guest) =>
+    (await client.get(`/api/presence/members?usernames=${usernames}`)).body.usernames;
+
+  test('says which of these members are online, whatever the case of their names', async () => {
+    await forum.app.app
+      .service(Accounts)
+      .create({ username: 'away', email: 'away@forum.test', password: 'Plain-Sailing-42' });
+    await forum.as.ada.get('/');
+    await forum.as.root.get('/');
+    for (const client of [forum.guest, forum.as.bob])
+      expect(await online('ROOT,nobody,away,ada,root', client)).toEqual(['root', 'ada']);
+  });
+
+  test.skipIf(onServer)('does not name those who have not been seen for five minutes', async () => {
+    await forum.as.ada.get('/');
+    expect(await online('ada')).toEqual(['ada']);
+    forum.app.clock.advance(6 * 60_000);
+    expect(await online('ada')).toEqual([]);
+  });
+
+  test('takes as many statements for many as for one', async () => {
+    const asked = (usernames: string) =>
+      leastOf(async () => {
+        await forum.app.app.cache.purge(responsesTag);
+        return forum.app.statements(() => online(usernames));
+      });
+    await forum.as.ada.get('/');
+    await forum.as.bob.get('/');
+    expect(await asked('ada,bob,mia')).toBe(await asked('ada'));
+  });
+
+  test('refuses no names, and too many', async () => {
+    const many = Array.from({ length: 101 }, (_, at) => `u${at}`).join();
+    for (const query of ['', '?usernames=', `?usernames=${many}`])
+      expect((await forum.guest.get(`/api/presence/members${query}`)).status).toBe(400);
+  });
 });
