@@ -42,7 +42,7 @@ export default definePlugin({
     notifications: Notifications,
     web: Web,
   },
-  setup(
+  async setup(
     { data, clock, http, secrets, settings, environment, access, accounts, sessions, protection, notifications, web },
     plugin,
   ) {
@@ -53,6 +53,8 @@ export default definePlugin({
       secure: true,
     });
     const keys = new VapidKeyStore({ data, secrets });
+    // Before the first request for a page, which must not change anything.
+    await keys.keys();
     const devices = new DeviceStore({ data, clock, secrets });
     const cookie = new BrowserCookie(http);
     const sender = new Sender({ guard, environment, keys: () => keys.keys() });
