@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { FULL } from '../kit/full.ts';
 import { defined, listen, movesSideways, openListening, pass } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -108,7 +109,7 @@ test('without a live stream the count is polled after a minute, then at growing 
   await page.context().close();
 });
 
-test('the menu keeps the keyboard focus when notifications arrive or are all marked as read', async () => {
+test.runIf(FULL)('the menu keeps the keyboard focus when notifications arrive or are all marked as read', async () => {
   const page = await forum.open('bob');
   await openListening(page, '/categories');
   await bell(page).focus();

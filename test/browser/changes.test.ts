@@ -135,32 +135,35 @@ describe('the head of an open discussion', () => {
     await page.context().close();
   });
 
-  test('keeps a reply that was begun when the discussion is locked, and lets it be sent afterwards', async () => {
-    const { id, number } = await start('Locked while writing');
-    const page = await forum.open('ada');
-    await openListening(page, `/d/${number}`, 'x-posts', 'x-composer');
-    const [area, send] = [
-      form(page).locator('textarea'),
-      form(page).getByRole('button', { name: 'Post', exact: true }),
-    ];
-    await area.fill('Half a reply');
-    await change(id, { is_locked: true });
-    await page.locator('#reply').getByText('This discussion is locked').waitFor();
-    expect([await area.inputValue(), await area.isEditable(), await send.isEnabled()]).toEqual([
-      'Half a reply',
-      false,
-      false,
-    ]);
-    expect(await judge(page)).toEqual([]);
-    await change(id, { is_locked: false });
-    await expect.poll(() => area.isEditable()).toBe(true);
-    expect(await page.locator('#reply .notice').count()).toBe(0);
-    await send.click();
-    await post(page, 2).getByText('Half a reply').waitFor();
-    await page.context().close();
-  });
+  test.runIf(FULL)(
+    'keeps a reply that was begun when the discussion is locked, and lets it be sent afterwards',
+    async () => {
+      const { id, number } = await start('Locked while writing');
+      const page = await forum.open('ada');
+      await openListening(page, `/d/${number}`, 'x-posts', 'x-composer');
+      const [area, send] = [
+        form(page).locator('textarea'),
+        form(page).getByRole('button', { name: 'Post', exact: true }),
+      ];
+      await area.fill('Half a reply');
+      await change(id, { is_locked: true });
+      await page.locator('#reply').getByText('This discussion is locked').waitFor();
+      expect([await area.inputValue(), await area.isEditable(), await send.isEnabled()]).toEqual([
+        'Half a reply',
+        false,
+        false,
+      ]);
+      expect(await judge(page)).toEqual([]);
+      await change(id, { is_locked: false });
+      await expect.poll(() => area.isEditable()).toBe(true);
+      expect(await page.locator('#reply .notice').count()).toBe(0);
+      await send.click();
+      await post(page, 2).getByText('Half a reply').waitFor();
+      await page.context().close();
+    },
+  );
 
-  test('shows a new title and a pin, and a moderator still has the form when it is locked', async () => {
+  test.runIf(FULL)('shows a new title and a pin, and a moderator still has the form when it is locked', async () => {
     const { id, number } = await start('A first name');
     const page = await forum.open('root');
     await openListening(page, `/d/${number}`, 'x-posts');
@@ -179,7 +182,7 @@ describe('the head of an open discussion', () => {
     await page.context().close();
   });
 
-  test('shows a deletion and a restoration, to readers and to moderators', async () => {
+  test.runIf(FULL)('shows a deletion and a restoration, to readers and to moderators', async () => {
     const { id, number } = await start('Here and gone');
     const [reader, moderator] = [await forum.open('ada'), await forum.open('root')];
     for (const page of [reader, moderator]) await openListening(page, `/d/${number}`, 'x-posts');

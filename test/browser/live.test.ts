@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Discussions } from 'parley-forum/plugins/discussions';
-import { inFull } from '../kit/full.ts';
+import { FULL } from '../kit/full.ts';
 import { defined, movesSideways, openListening, painted } from './checks.ts';
 import { useForum, type Person } from './forum.ts';
 import { judge } from './look.ts';
@@ -96,7 +96,7 @@ describe('an open discussion', () => {
   });
 });
 
-test.each([320, ...inFull(1280)])(
+test.runIf(FULL).each([320, 1280])(
   'an open page shows once that the forum was updated, and reloads on request, at %i pixels',
   async (width) => {
     const page = await forum.open('ada', { viewport: { width, height: 700 } });

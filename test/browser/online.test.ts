@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { Settings } from 'parley-forum';
+import { inFull } from '../kit/full.ts';
 import { defined, listen, movesSideways } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -9,10 +10,7 @@ const forum = useForum();
 const dot = (post: string): string =>
   `getComputedStyle(document.querySelector('${post} .post-avatar'), '::after').content`;
 
-test.each([
-  [320, 'light'],
-  [1280, 'dark'],
-] as const)(
+test.each([[320, 'light'], ...inFull([1280, 'dark'] as const)] as const)(
   'members in view who are online have a dot, and words for screen readers, at %i pixels',
   async (width, colorScheme) => {
     const [ada, bob] = [forum.app.client(), forum.app.client()];

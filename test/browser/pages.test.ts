@@ -11,8 +11,8 @@ import { PASSWORD, useForum, type Visitor } from './forum.ts';
 import { judge } from './look.ts';
 
 /**
- * The most used pages are checked in both colour schemes, with the Tab key at both widths, and as guests and members
- * see them; the others once, as they share layout and components.
+ * The most used pages are checked in both colour schemes, with forced colours, with the Tab key at both widths, and as
+ * guests and members see them; the others once, at the narrow width, as they share layout and components.
  */
 const IMPORTANT = [/^\/$/, /^\/c\//, /^\/d\/1-/, /^\/new$/, /^\/login$/, /^\/admin\/plugins$/];
 const isImportant = (path: string): boolean => IMPORTANT.some((address) => address.test(path));
@@ -328,16 +328,18 @@ async function lookAt(page: Page, path: string, seen: Set<string>): Promise<read
   await settle(page);
   await lookAtLayout(page, 'narrow', important, add);
   add('narrow, light', await judge(page));
-  await lookAtLayout(page, 'wide', important, add);
   if (important) {
+    await lookAtLayout(page, 'wide', important, add);
     await page.emulateMedia({ colorScheme: 'dark' });
     add('wide, dark', await judge(page));
   }
   if (FULL) await lookAtAll(page, add);
-  add('moves', await moving(page));
   add('shown though hidden', await shownThoughHidden(page));
-  await page.emulateMedia({ forcedColors: 'active' });
-  add('not marked with forced colours', await lostMarks(page));
+  if (important) {
+    add('moves', await moving(page));
+    await page.emulateMedia({ forcedColors: 'active' });
+    add('not marked with forced colours', await lostMarks(page));
+  }
   return found;
 }
 

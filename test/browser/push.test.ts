@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { BrowserContext, Page, Worker } from 'playwright-core';
 import { afterEach, describe, expect, test } from 'vitest';
+import { FULL } from '../kit/full.ts';
 import { windowedPath } from '../../config/tools/suites.ts';
 import { defined, listen, movesSideways } from './checks.ts';
 import { useForum } from './forum.ts';
@@ -105,7 +106,7 @@ describe.skipIf(!windowed)('the panel', () => {
     expect(await registrations(page)).toBe(0);
   });
 
-  test('says that the browser cannot receive messages', async () => {
+  test.runIf(FULL)('says that the browser cannot receive messages', async () => {
     const page = await forum.open('bob');
     await page.addInitScript('delete window.PushManager');
     await page.goto(SETTINGS);
@@ -114,7 +115,7 @@ describe.skipIf(!windowed)('the panel', () => {
     expect(await panel(page).getByRole('button', { name: 'Turn on' }).count()).toBe(0);
   });
 
-  test('removes devices without JavaScript', async () => {
+  test.runIf(FULL)('removes devices without JavaScript', async () => {
     const on = await openSettings(true);
     await turnOn(on);
     const page = await openSettings(false, { javaScriptEnabled: false });
@@ -160,7 +161,7 @@ describe.skipIf(!windowed)('the worker', () => {
     expect(await press('https://elsewhere.example/')).toEqual([`${forum.url}/notifications`]);
   });
 
-  test('shows nothing while the member looks at the forum', async () => {
+  test.runIf(FULL)('shows nothing while the member looks at the forum', async () => {
     const page = await openSettings(true);
     const worker = await turnOn(page);
     const push = await pushTo(page.context(), page);

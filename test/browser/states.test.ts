@@ -36,7 +36,7 @@ const complaints = (heard: readonly string[]): readonly string[] =>
 const press = (page: Page, name: string): Promise<void> =>
   page.getByRole('main').getByRole('button', { name, exact: true }).click();
 
-test('a refused sign-up reports each invalid field, and preserves the input', async () => {
+test.runIf(FULL)('a refused sign-up reports each invalid field, and preserves the input', async () => {
   const page = await forum.open('guest');
   const heard = listen(page);
   await page.goto('/register');
