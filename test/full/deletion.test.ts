@@ -117,6 +117,7 @@ const THROUGH: Readonly<Record<string, readonly string[]>> = {
   'account-mail': ['recovery/reset'],
   moderation: ['approval/pages'],
   'pro-feeds': ['privacy/export', 'recovery/reset'],
+  subscriptions: ['read-marks/read-marks'],
 };
 
 /** The journeys that do not mention what was removed: the features they test must work without it. */
