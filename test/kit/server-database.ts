@@ -83,7 +83,7 @@ export async function beginRun(): Promise<() => Promise<void>> {
       );
       if (process.env[TABLESPACE]) {
         await server.query(`drop tablespace ${tablespace}`);
-        await server.query(`copy (select) to program 'rmdir ${MEMORY}/${tablespace}'`);
+        await runOnMachine(server, `rmdir ${MEMORY}/${tablespace}`);
       }
     });
 }
@@ -95,9 +95,9 @@ export async function beginRun(): Promise<() => Promise<void>> {
 async function createTablespace(server: pg.Client, name: string): Promise<boolean> {
   const folder = `${MEMORY}/${name}`;
   try {
-    // Run by the server, whose user must own the folder.
-    await server.query(
-      `copy (select) to program 'test "$(df --output=avail -B1 ${MEMORY} | tail -n 1)" -gt ${ROOM} && mkdir -m 700 ${folder}'`,
+    await runOnMachine(
+      server,
+      `test "$(df --output=avail -B1 ${MEMORY} | tail -n 1)" -gt ${ROOM} && mkdir -m 700 ${folder}`,
     );
     await server.query(`create tablespace ${name} location '${folder}'`);
     return true;
@@ -106,6 +106,13 @@ async function createTablespace(server: pg.Client, name: string): Promise<boolea
     throw error;
   }
 }
+
+/**
+ * Runs a command on the server's machine as the server's user. No row is written to the command: one that ends without
+ * reading its input would fail at times.
+ */
+const runOnMachine = (server: pg.Client, command: string): Promise<unknown> =>
+  server.query(`copy (select limit 0) to program '${command}'`);
 
 /** The template database, created by the first worker that needs it. */
 async function made(template: Template): Promise<string> {
