@@ -8,6 +8,8 @@ import { findOrFollow, type PageDeps } from '../page-parts.ts';
 
 /** The most posts on one page; long ones are fewer, as everywhere. */
 const MOST_POSTS = 500;
+/** Bytes of HTML on one page, after plugins have added to it, such as the cards of links. */
+const MAX_PAGE_BYTES = 1024 ** 2;
 
 /** /d/{number}/print: a discussion on as few pages as possible, to be printed or saved. */
 export function printPages(deps: PageDeps): void {
@@ -35,7 +37,8 @@ export function printPages(deps: PageDeps): void {
     const { record, lastNumber: last } = found;
     if (from > last) throw notFound('The discussion ends before this page');
     // A post may have been written between the two reads.
-    const posts = read.filter(({ number }) => number <= last);
+    const written = read.filter(({ number }) => number <= last);
+    const posts = fitting(await plugin.filter(shownPosts, written, { discussion: record }));
     const to = from + posts.length - 1;
     const model = {
       title: head.title,
@@ -44,11 +47,20 @@ export function printPages(deps: PageDeps): void {
       address: record.url,
       part: posts.length < last && { from, to, last },
       rest: to < last && { href: `${printPath(head.number)}?from=${to + 1}`, from: to + 1, last },
-      posts: (await plugin.filter(shownPosts, posts, { discussion: record })).map(printed),
+      posts: posts.map(printed),
     };
     const title = phrase('discussions:print.title', { title: head.title });
     return view('@discussions/print', { name: 'print', title, noindex: true }, model);
   };
+}
+
+/** The first posts, at least one, whose HTML is within the limit. */
+function fitting(posts: readonly (PostRecord | PostStub)[]): readonly (PostRecord | PostStub)[] {
+  let size = 0;
+  const end = posts.findIndex(
+    (post, at) => (size += 'html' in post ? Buffer.byteLength(post.html) : 0) > MAX_PAGE_BYTES && at > 0,
+  );
+  return end < 0 ? posts : posts.slice(0, end);
 }
 
 /** A post that was deleted or moved has no text, for nobody: what is printed may be passed on. */

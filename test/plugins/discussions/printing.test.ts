@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { sql } from 'parley-forum';
 import { Categories, Importer } from 'parley-forum/plugins/discussions';
 import { expectStatus, useForum } from './forum.ts';
@@ -66,6 +66,26 @@ describe('the page to print a discussion from', () => {
     const shown = numbersOn(page).length;
     expect(shown).toBeLessThan(30);
     expect(NEXT.exec(page)?.[1]).toBe(`/d/${number}/print?from=${shown + 1}`);
+  });
+
+  test('is never larger than that because of the cards of links', async () => {
+    // An address that is refused without a request, so that the preview below stays.
+    const url = 'https://127.0.0.1/';
+    const link = `<p dir="auto"><a href="${url}" rel="nofollow">${url}</a></p>`;
+    const number = await bring('Links', 500, `</p>${link.repeat(5)}<p>`);
+    const { data } = forum.app.app;
+    await vi.waitFor(async () =>
+      expect(
+        await data.all(sql`update link_preview set title = ${'"'.repeat(200)}, description = ${'"'.repeat(300)}
+        where url = ${url} and failures > 0 returning 1`),
+      ).toHaveLength(1),
+    );
+    const page = await printed(`/d/${number}/print`);
+    expect(page).toContain('class="link-preview"');
+    expect(Buffer.byteLength(page)).toBeLessThan(MOST);
+    const shown = numbersOn(page).length;
+    expect(NEXT.exec(page)?.[1]).toBe(`/d/${number}/print?from=${shown + 1}`);
+    expect(page).toContain(`Posts 1 to ${shown} of 500`);
   });
 
   test('has no text of posts that were deleted or moved, not for moderators either', async () => {
