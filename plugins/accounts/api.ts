@@ -158,8 +158,13 @@ export const sessionEnded = defineAction<{ readonly id: string; readonly cause: 
 export const sessionsRevoked = defineAction<
   AccountChangePayload & { readonly which: 'one' | 'others' | 'all'; readonly session?: string | undefined }
 >('account.sessions-revoked');
-/** The password of an account was changed by its owner, through a link in a mail, or on the command line. */
-export const passwordChanged = defineAction<AccountChangePayload>('account.password-changed');
+/**
+ * The password of an account was changed by its owner, through a link in a mail, or on the command line. All sessions
+ * end except `session`, the `BrowserSession.id` of the one in which its owner changed it.
+ */
+export const passwordChanged = defineAction<AccountChangePayload & { readonly session?: string | undefined }>(
+  'account.password-changed',
+);
 /** The e-mail address of an account was changed. */
 export const emailChanged = defineAction<AccountChangePayload>('account.email-changed');
 /** A new API token was issued for an account. */
@@ -611,8 +616,8 @@ export interface DeviceText {
 export interface BrowserListener {
   /** A session of the account started. */
   loggedIn(req: Request, accountId: string, session: BrowserSession): Promise<void>;
-  /** Someone pressed “Log out”, even if their session had already ended. */
-  loggedOut(req: Request, res: Response): Promise<void>;
+  /** Someone pressed “Log out”. `session` is the one that this ended; undefined if it had already ended. */
+  loggedOut(req: Request, res: Response, session: BrowserSession | undefined): Promise<void>;
 }
 export const browserListeners = defineExtensionPoint<BrowserListener>(
   'accounts.browser-listeners',

@@ -98,7 +98,8 @@ export function addSettingsPages(
       address: http.ip(req),
     });
     const keepTokens = ticked(body.keep_tokens);
-    await sessions.endOthers(req, () => accounts.changePassword(id, body.password, { keepTokens }));
+    const session = sessions.sessionOf(req)?.id;
+    await sessions.endOthers(req, () => accounts.changePassword(id, body.password, { keepTokens, session }));
     const notice = phrase(keepTokens ? 'accounts:password.changed' : 'accounts:password.changed-with-tokens');
     return negotiated(redirect(SECURITY, { notice }), { success: true });
   });
@@ -119,7 +120,8 @@ export function addSettingsPages(
     checkRepeated(body);
     if ((await accounts.withPassword([id])).has(id))
       throw new HttpError(409, 'This account already has a password; use the current one to change it');
-    await sessions.endOthers(req, () => accounts.changePassword(id, body.password, { keepTokens: true }));
+    const session = sessions.sessionOf(req)?.id;
+    await sessions.endOthers(req, () => accounts.changePassword(id, body.password, { keepTokens: true, session }));
     return negotiated(redirect(SECURITY, { notice: phrase('accounts:password.set') }), { success: true });
   });
 

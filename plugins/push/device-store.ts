@@ -93,10 +93,19 @@ export class DeviceStore implements TokenStore {
     await this.#delete(sql`user_id = ${userId}`);
   }
 
-  /** Removes the devices of one session of the member, or with `others` those of all others. */
-  async endSession(userId: string, session: string | undefined, others: boolean): Promise<void> {
-    const which = others ? sql`session is distinct from ${session ?? null}` : sql`session = ${session ?? null}`;
-    await this.#delete(sql`user_id = ${userId} and ${which}`);
+  /** Removes the devices of one session of the member. */
+  async endSession(userId: string, session: string | undefined): Promise<void> {
+    await this.#delete(sql`user_id = ${userId} and session = ${session ?? null}`);
+  }
+
+  /** Removes the devices of all sessions of the member but this one. */
+  async endSessionsExcept(userId: string, session: string | undefined): Promise<void> {
+    await this.#delete(sql`user_id = ${userId} and session <> ${session ?? ''}`);
+  }
+
+  /** Removes the devices that programs added with the member's token. */
+  async endPrograms(userId: string): Promise<void> {
+    await this.#delete(sql`user_id = ${userId} and session is null`);
   }
 
   /** A session started in the browser of this device, which is removed if it belongs to another member. */

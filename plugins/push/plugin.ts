@@ -4,9 +4,12 @@ import {
   Accounts,
   browserListeners,
   groupChanged,
+  passwordChanged,
   Sessions,
   sessionsRevoked,
   statusChanged,
+  tokenIssued,
+  tokenRevoked,
   tokenStores,
 } from 'parley-forum/plugins/accounts';
 import { Notifications } from 'parley-forum/ports/notifications';
@@ -67,20 +70,32 @@ export default definePlugin({
         const id = cookie.read(req);
         if (id !== undefined) await devices.continueIn(id, accountId, session);
       },
-      async loggedOut(req, res) {
+      async loggedOut(req, res, session) {
         const id = cookie.read(req);
-        if (id === undefined) return;
-        cookie.clear(req, res);
-        await devices.forget(id);
+        if (id !== undefined) {
+          cookie.clear(req, res);
+          await devices.forget(id);
+        }
+        // Whoever else used the session may have added a device, too.
+        const account = sessions.accountOf(req);
+        if (session && account) await devices.endSession(account.id, session.id);
       },
     });
     // Awaited, so that nothing is sent after the page says that the access has ended.
     const awaited = { awaited: true } as const;
     plugin.on(
       sessionsRevoked,
-      ({ id, which, session }) => (which === 'all' ? undefined : devices.endSession(id, session, which === 'others')),
+      async ({ id, which, session }) => {
+        if (which === 'one') await devices.endSession(id, session);
+        if (which !== 'others') return;
+        await devices.endSessionsExcept(id, session);
+        await devices.endPrograms(id);
+      },
       awaited,
     );
+    plugin.on(passwordChanged, ({ id, session }) => devices.endSessionsExcept(id, session), awaited);
+    // A new token replaces the one before.
+    for (const changed of [tokenIssued, tokenRevoked]) plugin.on(changed, ({ id }) => devices.endPrograms(id), awaited);
     plugin.on(statusChanged, ({ id, to }) => (to === 'active' ? undefined : devices.revokeAll(id)), awaited);
     plugin.on(
       groupChanged,

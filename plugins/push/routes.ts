@@ -1,8 +1,9 @@
 import { ECDH } from 'node:crypto';
 import { isIP } from 'node:net';
-import { InvalidInput, notFound, Type, type PluginHandle, type Static } from 'parley-forum';
+import { InvalidInput, notFound, Type, type PluginHandle, type Request, type Static } from 'parley-forum';
+import type { Member } from 'parley-forum/plugins/access';
 import type { Sessions } from 'parley-forum/plugins/accounts';
-import { api, IdParams, nullable, Time } from 'parley-forum/plugins/api';
+import { api, bearerToken, IdParams, loginNeeded, nullable, Time } from 'parley-forum/plugins/api';
 import { BlockedUrl, type UrlGuard } from 'parley-forum/plugins/protection';
 import type { BrowserCookie } from './browser-cookie.ts';
 import type { Device, DeviceStore } from './device-store.ts';
@@ -74,6 +75,11 @@ export function addRoutes(plugin: PluginHandle, deps: RouteDeps): void {
     await checkSubscription(body, deps);
     const session = sessions.sessionOf(req);
     const id = await devices.add(actor.id, body, session);
+    // The access may have ended while the body was sent, so that the device was not there to be removed with it.
+    if (!(await hasAccess(req, actor, sessions))) {
+      await devices.remove(actor.id, id);
+      throw loginNeeded();
+    }
     if (session) cookie.set(req, res, id);
     return { id };
   });
@@ -92,6 +98,13 @@ export function addRoutes(plugin: PluginHandle, deps: RouteDeps): void {
 }
 
 export const noDevice = (): Error => notFound('You have no such device');
+
+/** Whether the session or token of a request is still that of the member. */
+async function hasAccess(req: Request, actor: Member, sessions: Sessions): Promise<boolean> {
+  const token = bearerToken(req);
+  const now = await (token === undefined ? sessions.reauthenticate(req) : sessions.authenticateBearer(token));
+  return now?.id === actor.id;
+}
 
 /** The host of a name is checked when a message is sent, as it may change; an address can be checked now. */
 async function checkSubscription(

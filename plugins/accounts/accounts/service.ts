@@ -349,8 +349,12 @@ export class AccountsService implements Accounts {
   }
 
   /** For a change by the owner; like `endOtherSessions`, resolves to the new `permissionsVersion`. */
-  changePassword(id: string, password: string, { keepTokens }: { readonly keepTokens: boolean }): Promise<number> {
-    return this.#replacePassword(id, password, { by: id, what: 'password', keepTokens });
+  changePassword(
+    id: string,
+    password: string,
+    kept: { readonly keepTokens: boolean; readonly session: string | undefined },
+  ): Promise<number> {
+    return this.#replacePassword(id, password, { by: id, what: 'password', ...kept });
   }
 
   async resetPassword(id: string, password: string): Promise<void> {
@@ -606,7 +610,13 @@ export class AccountsService implements Accounts {
       by,
       what,
       keepTokens,
-    }: { readonly by: string | undefined; readonly what: 'password' | 'reset'; readonly keepTokens: boolean },
+      session,
+    }: {
+      readonly by: string | undefined;
+      readonly what: 'password' | 'reset';
+      readonly keepTokens: boolean;
+      readonly session?: string | undefined;
+    },
   ): Promise<number> {
     const { passwords, emit } = this.#deps;
     const owner = await this.find(id);
@@ -616,7 +626,7 @@ export class AccountsService implements Accounts {
     return this.#update(id, async (account) => {
       const first = account.passwordHash === NO_PASSWORD;
       Object.assign(account, { passwordHash, permissionsVersion: account.permissionsVersion + 1 });
-      await emit(passwordChanged, { id, by });
+      await emit(passwordChanged, { id, by, session });
       if (!keepTokens) await this.#revokeTokens(id, by);
       // The owner is notified even of a first password set in a session, because someone else may be using it.
       if (!first || by === id)

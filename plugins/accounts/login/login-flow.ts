@@ -94,8 +94,9 @@ export class LoginFlow extends SessionsService implements Sessions {
   }
 
   override async logOut(req: Request, res: Response): Promise<void> {
+    const session = this.sessionOf(req);
     await super.logOut(req, res);
-    await this.notifyBrowserListeners((listener) => listener.loggedOut(req, res));
+    await this.notifyBrowserListeners((listener) => listener.loggedOut(req, res, session));
   }
 
   async confirmIdentity(req: Request): Promise<void> {

@@ -128,7 +128,7 @@ describe('account actions', () => {
     );
     await client.post('/settings/security/email', { email: `new-${member}@example.org` }, asJson);
     expect(recorded).toEqual([
-      { action: 'account.password-changed', payload: { id: ada.id, by: ada.id } },
+      { action: 'account.password-changed', payload: { id: ada.id, by: ada.id, session: expect.any(String) } },
       { action: 'account.email-changed', payload: { id: ada.id, by: ada.id } },
     ]);
   });

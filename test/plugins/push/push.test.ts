@@ -1,4 +1,7 @@
 import { createPublicKey, createVerify } from 'node:crypto';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { sealedStores, Secrets, sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
@@ -344,10 +347,69 @@ describe('pushing ends', () => {
     await client.submit('/logout');
     expect(await rows()).toMatchObject([{ id: kept.id }]);
     expect([...client.cookies.keys()]).not.toContain('parley.push');
-    await accounts().setPassword(forum.ids.ada, PASSWORD, forum.ids.ada, { keepTokens: true });
-    expect(await rows()).toHaveLength(1);
+    forum.app.clock.advance(DAY);
     await other.get('/');
+    expect(await rows()).toHaveLength(1);
     await other.submit('/logout');
+    expect(await rows()).toEqual([]);
+    for (const name of ['ada', 'bob', 'mia', 'root', 'bad'] as const) await forum.as[name].login(name, PASSWORD);
+  });
+
+  test('with a logout on every device that was added in the session', async () => {
+    const client = await enter('ada');
+    for (let at = 0; at < 2; at++) await turnOn(client);
+    const kept = await turnOn(forum.as.ada);
+    await client.submit('/logout');
+    expect(await rows()).toMatchObject([{ id: kept.id }]);
+  });
+
+  test('with the token of the program that added the device', async () => {
+    const client = await enter('ada');
+    const newToken = async (): Promise<string> =>
+      expectStatus(await client.post('/settings/security/api-token', {}, JSON_ONLY), 200).body.token;
+    const kept = await turnOn(client);
+    await turnOn(forum.app.client({ authorization: `Bearer ${await newToken()}` }));
+    expect(await rows()).toHaveLength(2);
+    const program = forum.app.client({ authorization: `Bearer ${await newToken()}` });
+    expect(await rows()).toMatchObject([{ id: kept.id }]);
+    await turnOn(program);
+    expectStatus(await client.post('/settings/security/api-token/revoke', {}, JSON_ONLY), 200);
+    expect(await rows()).toMatchObject([{ id: kept.id }]);
+  });
+
+  test('for the other sessions with a new password, even if tokens are kept', async () => {
+    const client = await enter('ada');
+    const { token } = expectStatus(await client.post('/settings/security/api-token', {}, JSON_ONLY), 200).body;
+    await turnOn(await enter('ada'));
+    const own = await turnOn(client);
+    const program = await turnOn(forum.app.client({ authorization: `Bearer ${token}` }));
+    const passwords = { current_password: PASSWORD, password: PASSWORD, password_confirmation: PASSWORD };
+    const change = { ...passwords, keep_tokens: true };
+    expectStatus(await client.post('/settings/security/password', change, JSON_ONLY), 200);
+    expect((await rows()).map(({ id }) => id)).toEqual([own.id, program.id]);
+    await forum.as.ada.login('ada', PASSWORD);
+  });
+
+  test('also on a device whose request is still being sent', async () => {
+    const client = await enter('ada');
+    const body = JSON.stringify(service.browser().subscription);
+    const slow = request(`${forum.app.url}/api/push/devices`, {
+      method: 'POST',
+      headers: {
+        cookie: [...client.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+        'x-csrf-token': await client.csrf(),
+        'user-agent': 'node',
+        'accept-language': '*',
+        'content-type': 'application/json',
+        'content-length': body.length,
+      },
+    });
+    const answered = once(slow, 'response');
+    slow.write(body.slice(0, 10));
+    await setTimeout(200);
+    await accounts().endSessions(forum.ids.ada);
+    slow.end(body.slice(10));
+    expect((await answered)[0].statusCode).toBe(401);
     expect(await rows()).toEqual([]);
     await forum.as.ada.login('ada', PASSWORD);
   });
