@@ -147,12 +147,12 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     if (write) await this.#limitWrites(req, actor);
     const guarded = write && route.options.csrf !== false;
     context.readable = !guarded || csrf.verifiable(req);
-    const sensitive = route.options.confirm === true || (write && (isAdminPath(route.path) || isAdminPath(req.path)));
+    const sensitive = isSensitive(req, route);
     if (
       isGuest(actor) &&
       (!mayCall(this.#deps.access, actor, route.can) || sensitive || (write && sessions.ended(req)))
     )
-      throw new HttpError(401, 'Log in to continue', { code: LOGIN_NEEDED });
+      throw loginNeeded();
     if (guarded) await this.#verifyToken(context);
     if (sensitive && !sessions.confirmed(req))
       throw new HttpError(403, CONFIRMATION_MESSAGE, { code: CONFIRMATION_NEEDED });
@@ -184,9 +184,12 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
   }
 
   async parseBody({ req, route }: Exchange<PageOptions>): Promise<unknown> {
-    const multipart = route?.options.multipart;
-    if (multipart) return multipart(req);
-    const body = await this.#deps.protection.body(req, { form: true, longText: route?.options.longText === true });
+    const { multipart, longText } = route?.options ?? {};
+    const body = await (multipart
+      ? multipart(req)
+      : this.#deps.protection.body(req, { form: true, longText: longText === true }));
+    // A body may take its time: a session that was ended meanwhile must not leave anything that outlives it.
+    if (route && isSensitive(req, route) && !(await this.#deps.sessions.reauthenticate(req))) throw loginNeeded();
     return req.is('urlencoded') ? withSwitches(body, route) : body;
   }
 
@@ -604,6 +607,10 @@ function remedyPage(
 
 /** The error code of a request that requires a login. */
 const LOGIN_NEEDED = 'login_needed';
+const loginNeeded = (): HttpError => new HttpError(401, 'Log in to continue', { code: LOGIN_NEEDED });
+/** Whether a request requires a recent confirmation of who sends it. */
+const isSensitive = (req: Request, { options, path }: RouteInfo<PageOptions>): boolean =>
+  options.confirm === true || (!SAFE_METHODS.has(req.method) && (isAdminPath(path) || isAdminPath(req.path)));
 /** Messages of forms that are shown again for reasons that lie outside them. */
 const REDISPLAY_TEXTS: Readonly<Record<string, string>> = {
   csrf_failed: 'web:form.expired',
