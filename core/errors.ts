@@ -82,15 +82,21 @@ export class HttpError extends Error {
   }
 }
 
+/** Maximum number of problems that are reported, to bound the size of the response. */
+export const MOST_PROBLEMS = 100;
+
 /** A 400 that names each invalid field. */
 export class InvalidInput extends HttpError {
   override readonly name = 'InvalidInput';
 
   constructor(
-    details: readonly FieldProblem[],
-    message = details.map((problem) => `${problem.field}: ${problem.message}`).join('; '),
+    problems: readonly FieldProblem[],
+    message = problems
+      .slice(0, MOST_PROBLEMS)
+      .map((problem) => `${problem.field}: ${problem.message}`)
+      .join('; '),
   ) {
-    super(400, message, { details });
+    super(400, message, { details: problems.slice(0, MOST_PROBLEMS) });
   }
 }
 

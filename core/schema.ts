@@ -7,13 +7,11 @@ import {
 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { Static, TSchema } from 'typebox';
-import { InvalidInput, type FieldProblem } from './errors.ts';
+import { InvalidInput, MOST_PROBLEMS, type FieldProblem } from './errors.ts';
 
 /** JSON Schema builders and the types inferred from them, re-exported from typebox. */
 export { Type, type Static, type TObject, type TSchema } from 'typebox';
 
-/** Maximum number of problems reported per value, to bound the size of the response. */
-const MOST_PROBLEMS = 100;
 const DIGITS = /^-?\d+(\.\d*[1-9])?$/;
 /** Keyword for the message shown for text that does not match `pattern`, as few people can read patterns. */
 const PATTERN_PROBLEM = 'x-pattern-problem';

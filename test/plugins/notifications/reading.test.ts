@@ -206,6 +206,10 @@ describe('pages', () => {
       400,
       [{ field: 'channels.pigeon', message: 'does not exist' }],
     ]);
+    const birds = Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`bird${at}`, 'site']));
+    const many = await forum.as.bob.put(path, { channels: birds });
+    expect([many.status, many.body.details.length]).toEqual([400, 100]);
+    expect(many.text.length).toBeLessThan(20_000);
     expect((await forum.as.bob.put(path, { digest: 'hourly' })).status).toBe(400);
     expect((await forum.as.bob.get(path)).body.preferences).toEqual(after);
     expect((await forum.guest.get(path)).status).toBe(401);
