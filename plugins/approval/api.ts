@@ -29,7 +29,7 @@ export const QueuedPostRecord = Type.Object({
   ...HeldPostRecord.properties,
   reason: Type.Enum([...REASONS]),
   author: nullable(Author),
-  author_post_count: Type.Integer({ description: 'Published posts of its author, in all categories' }),
+  author_post_count: Type.Integer({ description: 'Published posts of its author that the caller may read' }),
 });
 export type QueuedPostRecord = Static<typeof QueuedPostRecord>;
 

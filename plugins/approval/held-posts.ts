@@ -159,11 +159,11 @@ export class HeldPosts {
   }
 
   /** At most two statements. */
-  async queueRecords(rows: readonly HeldRow[]): Promise<readonly QueuedPostRecord[]> {
+  async queueRecords(rows: readonly HeldRow[], viewer: Viewer): Promise<readonly QueuedPostRecord[]> {
     const { accounts, discussions } = this.#deps;
     const ids = [...new Set(rows.map((row) => row.author_id))];
     const [authors, counts] =
-      ids.length === 0 ? [] : await Promise.all([accounts.authors(ids), discussions.postCounts(ids)]);
+      ids.length === 0 ? [] : await Promise.all([accounts.authors(ids), discussions.postCounts(ids, viewer)]);
     return rows.map((row) => ({
       ...this.ownRecord(row),
       reason: row.reason,

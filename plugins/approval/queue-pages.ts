@@ -45,7 +45,7 @@ export function queuePages(deps: PagesDeps): void {
     viewer: Viewer,
     { whole = false, retry }: { readonly whole?: boolean; readonly retry?: Retry | undefined } = {},
   ): Promise<readonly object[]> => {
-    const [records, placeOf] = await Promise.all([posts.queueRecords(rows), placesOf(rows, viewer, deps)]);
+    const [records, placeOf] = await Promise.all([posts.queueRecords(rows, viewer), placesOf(rows, viewer, deps)]);
     return records.map((record, at) => ({
       ...record,
       ...shownText(record, deps.markdown, whole),

@@ -50,7 +50,7 @@ export function approvalRoutes({ plugin, settings, environment, posts, reviewer 
     result: listOf('held_posts', QueuedPostRecord),
   })(async ({ actor, query: { limit, ...query } }) => {
     const page = await posts.queue({ ...query, limit: limitOf(settings, limit) }, actor);
-    return { held_posts: [...(await posts.queueRecords(page.items))], ...pageFields(page) };
+    return { held_posts: [...(await posts.queueRecords(page.items, actor))], ...pageFields(page) };
   });
 
   plugin.route(api, {

@@ -711,8 +711,11 @@ export interface Discussions {
    * becomes a plain reply.
    */
   publish(author: Viewer, draft: NewDiscussion | NewReply): Promise<PublishedPost>;
-  /** Number of posts of each of these members in all categories, without deleted ones. One statement. */
-  postCounts(authorIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /**
+   * Number of posts of each of these members, without deleted ones: in the categories that the viewer may read or, for
+   * rules, in all. One statement.
+   */
+  postCounts(authorIds: readonly string[], viewer?: Viewer): Promise<ReadonlyMap<string, number>>;
   /** Finds a discussion by id or public number, or a post by id, if the viewer may see it. */
   find(idOrNumber: string, viewer: Viewer): Promise<DiscussionHead | undefined>;
   findPost(id: string, viewer: Viewer): Promise<PostHead | undefined>;

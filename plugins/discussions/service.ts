@@ -45,7 +45,11 @@ export const createService = ({
     return { id, number, path };
   },
   publish: (author, draft) => writer.publish(author, draft),
-  postCounts: (authorIds) => statistics.totals(authorIds),
+  postCounts: async (authorIds, viewer) => {
+    if (!viewer) return statistics.totals(authorIds);
+    const counts = await statistics.of(authorIds, viewer);
+    return new Map(authorIds.map((id, at) => [id, counts[at]?.posts ?? 0]));
+  },
   find: (idOrNumber, viewer) => reader.find(idOrNumber, viewer),
   findPost: async (id, viewer) => {
     const found = await reader.findPost(id, viewer);

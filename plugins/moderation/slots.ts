@@ -109,7 +109,7 @@ async function authorFacts(
   const ids = [...new Set(authors.map(({ id }) => id))];
   const [people, counts, pasts] = await Promise.all([
     accounts.records(ids, viewer),
-    discussions.postCounts(ids),
+    discussions.postCounts(ids, viewer),
     log.pasts(ids, viewer),
   ]);
   const known = new Map(people.map((one) => [one.id, one]));

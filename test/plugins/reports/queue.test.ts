@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { Data, sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
+import { Categories } from 'parley-forum/plugins/discussions';
 import { leastOf } from 'parley-forum/testing';
 import { settled } from '../audit/settled.ts';
 import { useForum, type Name } from '../discussions/forum.ts';
@@ -40,6 +41,15 @@ describe('the author of a reported post', () => {
     expect(facts(await shown('mia', next))[0]).toMatch(expected);
     await forum.as.mia.submit('/mod/members/bob/release', { reason: 'Over' });
     expect((await queue())[0]).not.toContain('Suspended until');
+  });
+
+  test('is not shown with the number of posts that the moderator may not read', async () => {
+    const board = await forum.app.app.service(Categories).save({ name: 'Board', view: ['admin'], create: ['admin'] });
+    await report('ada', (await forum.start('root', 'Open')).postId);
+    const count = async (): Promise<string> => / (\d+) posts? /.exec((await queue())[0]!)![1]!;
+    const before = await count();
+    await forum.start('root', 'Behind closed doors', board.id);
+    expect(await count()).toBe(before);
   });
 
   test('takes as many SQL statements for many reports as for few', async () => {
