@@ -133,14 +133,17 @@ export class DeviceStore implements TokenStore {
       set last_success_at = ${this.#now()}, failures = 0, failing_since = null where id = ${id}`);
   }
 
-  /** Removes the device after many failures. */
-  async failed(id: string): Promise<void> {
+  /** Resolves to the number of failures in a row; removes the device after many. */
+  failed(id: string): Promise<number> {
+    const { data } = this.#deps;
     const now = this.#now();
-    await this.#deps.data.transaction(async () => {
-      await this.#deps.data.all(sql`update push_device
-        set failures = failures + 1, failing_since = coalesce(failing_since, ${now}::timestamptz) where id = ${id}`);
+    return data.transaction(async () => {
+      const row = await data.one(sql<{ failures: number }>`update push_device
+        set failures = failures + 1, failing_since = coalesce(failing_since, ${now}::timestamptz) where id = ${id}
+        returning failures`);
       await this.#delete(sql`id = ${id} and failures >= ${MAX_FAILURES}
         and failing_since <= ${new Date(now.getTime() - DAY)}`);
+      return row?.failures ?? 0;
     });
   }
 

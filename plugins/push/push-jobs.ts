@@ -19,14 +19,17 @@ export interface PushJobsDeps {
 }
 /** Maximum number of messages that one process sends at a time. */
 const MAX_REQUESTS = 32;
-/** Seconds before each further attempt, and the most that a push service can ask for. */
+/**
+ * Seconds for which a device gets nothing after each failure in a row, and the most that a push service can ask for. A
+ * message is given up after as many attempts.
+ */
 const DELAYS = [30, 300, 1_800, 7_200];
 const MAX_DELAY = 6 * 3_600;
 
 /** Sends each stored notification to the devices of its member: one job for each, stored with the notification. */
 export function addPushJobs(plugin: PluginHandle, deps: PushJobsDeps): void {
   const { devices } = deps;
-  const pusher = new Pusher({ ...deps, log: plugin.log });
+  const pusher = new Pusher({ ...deps, log: plugin.log, job: () => job });
   const job: Job<PushJob> = plugin.job<PushJob>('send', {
     schema: Type.Object({
       notification: Type.String(),
@@ -52,34 +55,46 @@ export function addPushJobs(plugin: PluginHandle, deps: PushJobsDeps): void {
   plugin.job('clean', { schema: Type.Object({}), cron: '41 4 * * *', run: () => devices.removeSilent() });
 }
 
-class Pusher {
-  readonly #deps: PushJobsDeps & { readonly log: Logger };
+interface PusherDeps extends PushJobsDeps {
+  readonly log: Logger;
+  job(): Pick<Job<PushJob>, 'pause' | 'resume'>;
+}
 
-  constructor(deps: PushJobsDeps & { readonly log: Logger }) {
+class Pusher {
+  readonly #deps: PusherDeps;
+
+  constructor(deps: PusherDeps) {
     this.#deps = deps;
   }
 
   /** Does nothing if the device was removed, or its member may no longer be told of the notification. */
   async run(job: PushJob, { signal, continueWith }: JobDelivery<PushJob>): Promise<void> {
-    const { devices, sender } = this.#deps;
+    const { devices, sender, job: jobs } = this.#deps;
     const device = await devices.recipient(job.device);
     const message = device && (await this.#messageFor(job.notification, device));
-    if (!device || !message) return;
-    const result = await sender.send(device.subscription, message, signal);
-    await this.#record(device, result);
+    const result = message && (await sender.send(device.subscription, message, signal));
+    const failures = result ? await this.#record(device, result) : 0;
     const { attempts = 0 } = job;
-    const delay = DELAYS[attempts];
-    if (result.outcome !== 'later' || delay === undefined) return;
+    if (result?.outcome !== 'later' || attempts === DELAYS.length) return jobs().resume(job.device);
+    const delay = DELAYS[Math.min(failures, DELAYS.length) - 1] ?? 0;
     const after = Math.min(MAX_DELAY, Math.max(delay, result.retryAfter ?? 0));
+    // Nothing else either, so that devices of one member that are slow to answer do not keep those of others waiting.
+    await jobs().pause(job.device, after);
     await continueWith({ ...job, attempts: attempts + 1 }, { after });
   }
 
-  async #record({ id, subscription }: Recipient, { outcome, problem }: SendResult): Promise<void> {
+  /** Resolves to the number of failures in a row. */
+  async #record({ id, subscription }: Recipient, { outcome, problem }: SendResult): Promise<number> {
     const { devices, log } = this.#deps;
-    if (outcome === 'sent') return devices.succeeded(id);
+    if (outcome === 'sent') {
+      await devices.succeeded(id);
+      return 0;
+    }
     // Whoever knows the whole endpoint can send to the device.
     log.info({ host: new URL(subscription.endpoint).host, problem }, 'a push service did not accept a message');
-    await (outcome === 'gone' ? devices.forget(id) : devices.failed(id));
+    if (outcome !== 'gone') return devices.failed(id);
+    await devices.forget(id);
+    return 0;
   }
 
   async #messageFor(notification: string, { userId }: Recipient): Promise<PushMessage | undefined> {

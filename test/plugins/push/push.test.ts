@@ -51,6 +51,7 @@ const settled = (): Promise<void> =>
   );
 /** Sends what is waiting for another attempt. */
 async function retry(): Promise<void> {
+  await forum.app.app.data.all(sql`delete from job_pause where listener = ${SEND}`);
   await forum.app.app.data.all(sql`update job set run_at = now() where listener = ${SEND}`);
   await forum.app.app.jobs.retry(SEND);
   await settled();
@@ -231,6 +232,23 @@ describe('a push service', () => {
     await retry();
     expect(browser.messages).toHaveLength(3);
     expect(await rows()).toMatchObject([{ failures: 0 }]);
+  });
+
+  test('that fails gets nothing else for the same device until then', async () => {
+    const browser = await turnOn(forum.as.ada);
+    service.replies.push({ status: 503 });
+    await mention('ada');
+    const other = await turnOn(forum.as.ada);
+    const about = { type: 'mention', userId: forum.ids.ada, actorId: forum.ids.bob, url: '/d/2', key: 'bends' };
+    await forum.app.app.service(Notifications).notify([{ ...about, title: 'Bends' }]);
+    await vi.waitFor(() => expect(other.messages).toHaveLength(1), { timeout: 20_000 });
+    expect(browser.requests).toHaveLength(1);
+    await retry();
+    expect(browser.messages).toHaveLength(3);
+    expect(new Set(browser.messages.map(({ body }) => body))).toEqual(
+      new Set(['bob mentioned you in Knots', 'bob mentioned you in Bends']),
+    );
+    expect(await forum.app.app.data.all(sql`select 1 from job_pause where listener = ${SEND}`)).toEqual([]);
   });
 
   test('that fails for a day loses the device after many messages, and after 60 days without a success', async () => {
