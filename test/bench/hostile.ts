@@ -390,6 +390,8 @@ function rowsOf({ short, long, discussions }: Prepared, heavy: Heavy): readonly 
       inputs: each(
         {
           page: `/d/${heavy.number}`,
+          print: `/d/${heavy.number}/print`,
+          'many to print': `/d/${long}/print`,
           api: `/api/discussions/${heavy.number}?limit=100`,
           posts: `/api/discussions/${heavy.number}/posts?limit=100`,
           'one post': `/api/posts/${heavy.post}`,

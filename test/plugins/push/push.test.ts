@@ -206,12 +206,12 @@ describe('a push service', () => {
     expect(await rows()).toEqual([]);
   });
 
-  test.each([400, 413])('that answers %i gets this message no more, but later ones', async (status) => {
+  test.each([302, 400, 413])('that answers %i gets this message no more, but later ones', async (status) => {
     const browser = await turnOn(forum.as.ada);
-    service.replies.push({ status });
+    service.replies.push({ status, headers: { location: '/elsewhere' } });
     await mention('ada');
     await retry();
-    expect(browser.requests).toHaveLength(1);
+    expect(service.received).toHaveLength(1);
     await mention('ada');
     expect(browser.requests).toHaveLength(2);
     expect(await rows()).toMatchObject([{ failures: 0 }]);
