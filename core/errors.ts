@@ -90,13 +90,13 @@ export class InvalidInput extends HttpError {
   override readonly name = 'InvalidInput';
 
   constructor(
-    problems: readonly FieldProblem[],
-    message = problems
+    details: readonly FieldProblem[],
+    message = details
       .slice(0, MOST_PROBLEMS)
       .map((problem) => `${problem.field}: ${problem.message}`)
       .join('; '),
   ) {
-    super(400, message, { details: problems.slice(0, MOST_PROBLEMS) });
+    super(400, message, { details: details.slice(0, MOST_PROBLEMS) });
   }
 }
 
