@@ -247,15 +247,18 @@ async function runSchedule({ data, jobs }: App, job: string): Promise<void> {
 }
 
 /**
- * Milliseconds without a statement after which background work counts as finished, and the longest time to wait for
- * that.
+ * Milliseconds without a statement after which background work counts as finished unless jobs are left, and the longest
+ * time to wait for that.
  */
 const [CALM, TIMEOUT] = [40, 3_000];
+/** On a busy machine, more time than that may pass between two statements of a job. */
+const DUE = sql`select 1 from job where failed_at is null and (owner is not null or run_at <= now()) limit 1`;
 
 async function calm({ data }: App): Promise<void> {
   const deadline = Date.now() + TIMEOUT;
-  for (let seen = -1; seen !== data.statements && Date.now() < deadline;) {
+  let seen: number;
+  do {
     seen = data.statements;
     await new Promise((resolve) => setTimeout(resolve, CALM));
-  }
+  } while ((data.statements !== seen || (await data.one(DUE)) !== undefined) && Date.now() < deadline);
 }
