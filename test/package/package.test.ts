@@ -105,8 +105,6 @@ test('a theme created in the site’s own folder can be used', async () => {
   expect(await (await get('/')).text()).not.toContain('quay-foot');
   expect(await site.command('theme', 'use', 'quay')).toContain('quay is in use.');
   expect(await (await get('/')).text()).toMatch(/\/assets\/t\/quay@[^]* class="quay-foot"/);
-  expect(await site.command('theme', 'check')).toContain('quay can be used.');
-  await site.command('theme', 'use', 'default');
 });
 
 test('help refers to commands the way a site runs them', async () => {
@@ -141,7 +139,6 @@ describe('a package in JavaScript without types', () => {
     );
     expect(await whileReading(() => site.command('plugin', 'add', tarball))).toEqual([]);
     expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'clang', rows: 1 });
-    expect((await site.parley('plugin', 'list')).output).toMatch(/^bell +on/m);
   });
 
   test('throws errors that the program recognizes, whichever copy of it the package contains', async () => {
@@ -167,7 +164,6 @@ describe('an unusable package', () => {
     expect(code).toBe(1);
     expect([await configuration(), await dependenciesOf(site.folder)]).toEqual(before);
     expect((await get('/')).status).toBe(200);
-    expect((await site.parley('plugin', 'list')).output).not.toContain('rattle');
   });
 
   test('that throws when it is imported leaves the running version in place', async () => {
