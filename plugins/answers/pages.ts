@@ -82,8 +82,7 @@ export function answerPages(deps: PageDeps): void {
     path: '/p/:id/answer',
     can: acceptAnswers,
     body: Type.Object({ accepted: Type.Boolean() }),
-    load: ({ actor, params }: { actor: Viewer; params: Readonly<Record<string, string>> }) =>
-      discussions.findPost(params['id'] ?? '', actor),
+    load: ({ actor, params }) => discussions.findPost(params['id'] ?? '', actor),
     authorize: ({ actor, target }) => answers.mayDecide(target.discussion, actor),
   })(async ({ actor, target, body: { accepted } }) => {
     if (target.deleted) throw notFound();

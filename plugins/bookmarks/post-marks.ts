@@ -1,5 +1,5 @@
 import { notFound, Type } from 'parley-forum';
-import { isGuest, type Member } from 'parley-forum/plugins/access';
+import { isGuest } from 'parley-forum/plugins/access';
 import { afterPosts, postBadges, postMenu, type PostRecord } from 'parley-forum/plugins/discussions';
 import type { Limits } from 'parley-forum/plugins/limits';
 import { fill, pages, phrase, redirect, shortcuts, slotFillings, type Slot, type Web } from 'parley-forum/plugins/web';
@@ -59,8 +59,7 @@ export function postMarks({ plugin, bookmarks, discussions, limits, web }: PageD
     path: '/p/:id/bookmark',
     can: 'member',
     body: Type.Object({ kept: Type.Boolean() }),
-    load: ({ actor, params }: { actor: Member; params: Readonly<Record<string, string>> }) =>
-      discussions.findPost(params['id'] ?? '', actor),
+    load: ({ actor, params }) => discussions.findPost(params['id'] ?? '', actor),
   })(async ({ actor, target, body: { kept } }) => {
     if (target.deleted) throw notFound();
     await consumeChange(limits, actor, plugin.settings['bookmarks.rate_limit']);

@@ -1,13 +1,7 @@
 import { notFound, Type, type Environment, type PluginHandle } from 'parley-forum';
 import { isGuest, type Member, type Viewer } from 'parley-forum/plugins/access';
 import { Id, Paging } from 'parley-forum/plugins/api';
-import {
-  ListPartQuery,
-  POSTS_PER_PAGE,
-  listTabs,
-  type Discussions,
-  type PostHead,
-} from 'parley-forum/plugins/discussions';
+import { ListPartQuery, POSTS_PER_PAGE, listTabs, type Discussions } from 'parley-forum/plugins/discussions';
 import {
   localPath,
   navigation,
@@ -98,13 +92,7 @@ export function addPages(deps: PageDeps): void {
     method: 'post',
     path: '/p/:id/unread',
     can: 'member',
-    load: ({
-      actor,
-      params,
-    }: {
-      actor: Viewer;
-      params: Readonly<Record<string, string>>;
-    }): Promise<PostHead | undefined> => discussions.findPost(params['id'] ?? '', actor),
+    load: ({ actor, params }) => discussions.findPost(params['id'] ?? '', actor),
     summary: 'Marks a post and all later ones as unread.',
   })(async ({ actor, target }) => {
     await marks.unreadFrom(target, actor);

@@ -1,11 +1,6 @@
 import { Type, type PluginHandle } from 'parley-forum';
-import { accessTag, type Viewer } from 'parley-forum/plugins/access';
-import {
-  discussionCacheTags,
-  discussionRail,
-  type DiscussionHead,
-  type Discussions,
-} from 'parley-forum/plugins/discussions';
+import { accessTag } from 'parley-forum/plugins/access';
+import { discussionCacheTags, discussionRail, type Discussions } from 'parley-forum/plugins/discussions';
 import { api, IdParams } from 'parley-forum/plugins/api';
 import { searchTag, type Search } from 'parley-forum/plugins/search';
 import { fill, pages, phrase, shared, slotFillings, view, type Web } from 'parley-forum/plugins/web';
@@ -21,8 +16,7 @@ export function addRelatedRoute(plugin: PluginHandle, search: Search, discussion
     summary: 'Discussions related to this one, closest first; a few at most',
     params: IdParams,
     result: Type.Object({ discussions: Type.Array(discussions.record) }),
-    load: ({ actor, params }: { readonly actor: Viewer; readonly params: { readonly id: string } }) =>
-      discussions.find(params.id, actor),
+    load: ({ actor, params }) => discussions.find(params.id, actor),
   })(async ({ actor, target }) => ({ discussions: [...(await search.related(target, actor))] }));
 }
 
@@ -40,13 +34,7 @@ export function addRelated(
     method: 'get',
     path: '/d/:address/related',
     can: 'public',
-    load: ({
-      actor,
-      params,
-    }: {
-      actor: Viewer;
-      params: Readonly<Record<string, string>>;
-    }): Promise<DiscussionHead | undefined> => discussions.find(params['address'] ?? '', actor),
+    load: ({ actor, params }) => discussions.find(params['address'] ?? '', actor),
     cacheTags: ({ target }) => [
       discussionCacheTags.discussion(target.id),
       discussionCacheTags.lists,

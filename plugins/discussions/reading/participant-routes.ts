@@ -1,5 +1,4 @@
 import { Type } from 'parley-forum';
-import type { Viewer } from 'parley-forum/plugins/access';
 import { api, IdParams, limitOf, listOf, pageFields, Paging } from 'parley-forum/plugins/api';
 import { ParticipantRecord, type DiscussionHead } from 'parley-forum/plugins/discussions';
 import { pages, phrase, view } from 'parley-forum/plugins/web';
@@ -26,8 +25,7 @@ export function participantRoutes(
     params: IdParams,
     query: Type.Object(Paging),
     result: listOf('participants', ParticipantRecord),
-    load: ({ actor, params }: { readonly actor: Viewer; readonly params: { readonly id: string } }) =>
-      reader.find(params.id, actor),
+    load: ({ actor, params }) => reader.find(params.id, actor),
     cacheTags,
   })(async ({ target, query: { limit, ...query } }) => {
     const page = await participants.list(target.id, { ...query, limit: limitOf(settings, limit) });

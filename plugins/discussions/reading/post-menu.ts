@@ -1,4 +1,3 @@
-import type { Viewer } from 'parley-forum/plugins/access';
 import { negotiated, pages, phrase, view, type Web } from 'parley-forum/plugins/web';
 import { postPath } from '../identifiers.ts';
 import { postActions, type PageDeps } from '../page-parts.ts';
@@ -13,8 +12,7 @@ export function postMenuPage(deps: PageDeps, web: Web): void {
     method: 'get',
     path: '/p/:id/menu',
     can: 'member',
-    load: ({ actor, params }: { readonly actor: Viewer; readonly params: Readonly<Record<string, string>> }) =>
-      reader.findPost(params['id'] ?? '', actor),
+    load: ({ actor, params }) => reader.findPost(params['id'] ?? '', actor),
     authorize: ({ target }) => target.row.deleted_at === null,
   })(async ({ actor, target: { row, discussion } }) => {
     const [post] = await records.posts([row], actor, false);
