@@ -1,7 +1,7 @@
 import { sql, type Data } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { answerAccepted, answerWithdrawn } from 'parley-forum/plugins/answers';
-import { discussionCacheTags, type Discussions } from 'parley-forum/plugins/discussions';
+import { listCacheTags, type Discussions } from 'parley-forum/plugins/discussions';
 import type { EventRule } from 'parley-forum/ports/events';
 
 interface RulesDeps {
@@ -24,6 +24,6 @@ export function answerRules({ data, discussions }: RulesDeps): readonly EventRul
     const now = new Map(rows.map((row) => [row.id, row.discussion_id]));
     return requested.map((event) => now.get(event.post_id) === event.discussion_id);
   };
-  const tags = [discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories];
+  const tags = listCacheTags;
   return [answerAccepted, answerWithdrawn].map((hook) => ({ hook, visible, tags }));
 }

@@ -1,7 +1,7 @@
 import type { Static } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
 import { reviewPosts } from 'parley-forum/plugins/approval';
-import { discussionCacheTags, type HeldPostEvent, postHeld } from 'parley-forum/plugins/discussions';
+import { listCacheTags, type HeldPostEvent, postHeld } from 'parley-forum/plugins/discussions';
 import type { EventRule } from 'parley-forum/ports/events';
 import { queueTag, type HeldPosts } from './held-posts.ts';
 
@@ -12,7 +12,7 @@ export const heldPostRule = (posts: HeldPosts, access: Access): EventRule => ({
   hook: postHeld,
   // Nobody gets events about their own posts.
   personal: true,
-  tags: [queueTag, discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories],
+  tags: [queueTag, ...listCacheTags],
   async visible(data, viewer) {
     if (!access.allows(viewer, reviewPosts)) return data.map(() => false);
     const ids = (data as readonly Published[]).map(({ held_post: post }) => post.id);

@@ -2,7 +2,7 @@ import { notFound, Type, type Cache } from 'parley-forum';
 import { accessTag, isGuest, type Access, type Viewer } from 'parley-forum/plugins/access';
 import { accountTag } from 'parley-forum/plugins/accounts';
 import { reviewPosts } from 'parley-forum/plugins/approval';
-import { discussionCacheTags, type Categories, type Discussions } from 'parley-forum/plugins/discussions';
+import { listCacheTags, type Categories, type Discussions } from 'parley-forum/plugins/discussions';
 import type { Markdown } from 'parley-forum/plugins/markdown';
 import { moderationQueues } from 'parley-forum/ports/moderation';
 import {
@@ -118,7 +118,7 @@ export function queuePages(deps: PagesDeps): void {
   });
 
   const waiting = {
-    tags: [queueTag, discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories],
+    tags: [queueTag, ...listCacheTags],
     load: (viewer: Viewer): Promise<number> =>
       cache.remember(`approval.waiting:${viewer.id}`, [...waiting.tags, accountTag(viewer.id!), accessTag], () =>
         posts.count(viewer),

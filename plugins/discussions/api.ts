@@ -884,6 +884,12 @@ export const discussionCacheTags = {
   /** Everything that shows the view count of one discussion. */
   viewsOf: (id: string): string => `discussion-views:${id}`,
 } as const;
+/** Cache tags of whatever depends on several discussions or posts and on who may see them. */
+export const listCacheTags = [
+  discussionCacheTags.lists,
+  discussionCacheTags.all,
+  discussionCacheTags.categories,
+] as const;
 
 /**
  * A slot in the form of a discussion or a post. Its content may include inputs, which are submitted with the form under

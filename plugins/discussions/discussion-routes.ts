@@ -14,6 +14,7 @@ import {
   SORTS,
   startDiscussion,
   discussionCacheTags,
+  listCacheTags,
   type DiscussionHead,
 } from 'parley-forum/plugins/discussions';
 import { RENDERED_TTL, renderedTag, type Web } from 'parley-forum/plugins/web';
@@ -44,13 +45,6 @@ export interface RouteDeps {
   readonly mover: PostMover;
   readonly web: Web | undefined;
 }
-/** Cache tags of a response that shows a list. */
-export const listCacheTags: readonly string[] = [
-  discussionCacheTags.lists,
-  discussionCacheTags.all,
-  discussionCacheTags.categories,
-  accessTag,
-];
 /** Cache tags of a response that shows one discussion. */
 export const cacheTagsOf = (id: string): readonly string[] => [
   discussionCacheTags.discussion(id),
@@ -85,7 +79,7 @@ export function discussionRoutes(deps: RouteDeps): void {
       ),
     }),
     result: Type.Object({ discussions: Type.Array(Discussion), html: Type.String(), ...pagingResult }),
-    cacheTags: () => [...listCacheTags, discussionCacheTags.views, renderedTag],
+    cacheTags: () => [...listCacheTags, discussionCacheTags.views, accessTag, renderedTag],
   })(async (call) => {
     const { actor, query } = call;
     await categories.refresh();

@@ -1,6 +1,6 @@
 import type { PluginHandle } from 'parley-forum';
 import { accessTag } from 'parley-forum/plugins/access';
-import { discussionCacheTags } from 'parley-forum/plugins/discussions';
+import { listCacheTags } from 'parley-forum/plugins/discussions';
 import { feedsTag, FORMATS, XML_FORMATS, type FeedFormat } from 'parley-forum/plugins/feeds';
 import { tagsTag, type Tags } from 'parley-forum/ports/tags';
 import { renderedTag } from 'parley-forum/plugins/web';
@@ -15,15 +15,7 @@ export interface RouteDeps {
   readonly tags: Tags | undefined;
 }
 /** Cache tags of everything that a feed contains. */
-const CACHE_TAGS: readonly string[] = [
-  feedsTag,
-  discussionCacheTags.lists,
-  discussionCacheTags.all,
-  discussionCacheTags.categories,
-  accessTag,
-  tagsTag,
-  renderedTag,
-];
+const CACHE_TAGS: readonly string[] = [feedsTag, ...listCacheTags, accessTag, tagsTag, renderedTag];
 type Load = (call: {
   readonly actor: Caller;
   readonly params: Readonly<Record<string, string>>;

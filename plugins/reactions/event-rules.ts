@@ -1,6 +1,6 @@
 import { sql, type Data } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { discussionCacheTags, type Discussions } from 'parley-forum/plugins/discussions';
+import { listCacheTags, type Discussions } from 'parley-forum/plugins/discussions';
 import type { EventRule } from 'parley-forum/ports/events';
 import { reactionAdded, reactionRemoved } from 'parley-forum/ports/reactions';
 
@@ -29,6 +29,6 @@ export function reactionRules({ data, discussions }: RulesDeps): readonly EventR
       return discussion !== undefined && { ...event, discussion_id: discussion };
     });
   };
-  const tags = [discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories];
+  const tags = listCacheTags;
   return [reactionAdded, reactionRemoved].map((hook) => ({ hook, visible, tags }));
 }

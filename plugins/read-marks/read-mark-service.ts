@@ -2,7 +2,7 @@ import { InvalidInput, sql, ZERO_ID, type Cache, type Clock, type Data } from 'p
 import { accessTag, type Member } from 'parley-forum/plugins/access';
 import { accountTag } from 'parley-forum/plugins/accounts';
 import {
-  discussionCacheTags,
+  listCacheTags,
   type Categories,
   type Discussions,
   type DiscussionRecord,
@@ -27,13 +27,7 @@ import {
 } from './unread-conditions.ts';
 
 /** Cache tags of lists of unread discussions. */
-export const unreadTags: readonly string[] = [
-  discussionCacheTags.lists,
-  discussionCacheTags.all,
-  discussionCacheTags.categories,
-  accessTag,
-  LATE,
-];
+export const unreadTags: readonly string[] = [...listCacheTags, accessTag, LATE];
 /** Milliseconds without reading after which a member's next look at a discussion is a new visit. */
 const VISIT = 1_800_000;
 /** The number of members whose marks one statement updates when posts move. */

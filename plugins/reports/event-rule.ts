@@ -1,5 +1,5 @@
 import type { Access } from 'parley-forum/plugins/access';
-import { discussionCacheTags } from 'parley-forum/plugins/discussions';
+import { listCacheTags } from 'parley-forum/plugins/discussions';
 import type { EventRule } from 'parley-forum/ports/events';
 import { handleReports, reportCreated, type ReportEvent } from 'parley-forum/plugins/reports';
 import type { Static } from 'parley-forum';
@@ -13,7 +13,7 @@ export const reportEventRule = (
   hook: reportCreated,
   // Nobody gets events about their own posts.
   personal: true,
-  tags: [discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories],
+  tags: listCacheTags,
   async visible(data, viewer) {
     if (!access.allows(viewer, handleReports)) return data.map(() => false);
     const ids = (data as readonly { readonly report: Static<typeof ReportEvent> }[]).map(({ report }) => report.id);

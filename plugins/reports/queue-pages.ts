@@ -1,7 +1,7 @@
 import { notFound, Type } from 'parley-forum';
 import { accessTag, isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { accountTag } from 'parley-forum/plugins/accounts';
-import { discussionCacheTags } from 'parley-forum/plugins/discussions';
+import { listCacheTags } from 'parley-forum/plugins/discussions';
 import { handleReports, OUTCOMES, STATUSES, type ReportRecord, type Status } from 'parley-forum/plugins/reports';
 import { moderationQueues } from 'parley-forum/ports/moderation';
 import {
@@ -177,7 +177,7 @@ export function queuePages({ plugin, access, cache, claims, discussions, markdow
   });
 
   const open = {
-    tags: [openTag, discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories],
+    tags: [openTag, ...listCacheTags],
     load: (viewer: Viewer): Promise<number> =>
       cache.remember(`reports.open:${viewer.id}`, [...open.tags, accountTag(viewer.id!), accessTag], () =>
         reader.count('open', viewer),

@@ -1,6 +1,6 @@
 import { Type, type PluginHandle } from 'parley-forum';
 import { accessTag } from 'parley-forum/plugins/access';
-import { discussionCacheTags, discussionRail, type Discussions } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags, listCacheTags, discussionRail, type Discussions } from 'parley-forum/plugins/discussions';
 import { api, IdParams } from 'parley-forum/plugins/api';
 import { searchTag, type Search } from 'parley-forum/plugins/search';
 import { fill, pages, phrase, shared, slotFillings, view, type Web } from 'parley-forum/plugins/web';
@@ -35,14 +35,7 @@ export function addRelated(
     path: '/d/:address/related',
     can: 'public',
     load: ({ actor, params }) => discussions.find(params['address'] ?? '', actor),
-    cacheTags: ({ target }) => [
-      discussionCacheTags.discussion(target.id),
-      discussionCacheTags.lists,
-      discussionCacheTags.all,
-      discussionCacheTags.categories,
-      accessTag,
-      searchTag,
-    ],
+    cacheTags: ({ target }) => [discussionCacheTags.discussion(target.id), ...listCacheTags, accessTag, searchTag],
     summary: 'Discussions related to this one.',
   })(({ target }) =>
     shared(async (viewer) => {

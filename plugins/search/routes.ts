@@ -1,7 +1,7 @@
 import { Type, type Clock, type PluginHandle, type Settings } from 'parley-forum';
 import { accountsTag } from 'parley-forum/plugins/accounts';
 import { api, limitOf, pageFields, Paging, pagingResult } from 'parley-forum/plugins/api';
-import { discussionCacheTags } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags, listCacheTags } from 'parley-forum/plugins/discussions';
 import type { Bucket } from 'parley-forum/plugins/limits';
 import { SEARCH_SORTS, SEARCH_TYPES, SearchResult, searchTag, type Search } from 'parley-forum/plugins/search';
 import { tagsTag } from 'parley-forum/ports/tags';
@@ -14,10 +14,8 @@ const MAX_AGE = 60_000;
 /** Cache tags of everything that results contain. */
 const cacheTags = (): readonly string[] => [
   searchTag,
-  discussionCacheTags.lists,
+  ...listCacheTags,
   discussionCacheTags.views,
-  discussionCacheTags.all,
-  discussionCacheTags.categories,
   tagsTag,
   accountsTag,
 ];

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { notFound, type Cache } from 'parley-forum';
 import { accessTag } from 'parley-forum/plugins/access';
-import { discussionCacheTags } from 'parley-forum/plugins/discussions';
+import { listCacheTags } from 'parley-forum/plugins/discussions';
 import { tagsTag } from 'parley-forum/ports/tags';
 import { escapeHtml } from 'parley-forum/plugins/web';
 import type { PublicUrl, PublicUrls } from './public-urls.ts';
@@ -22,14 +22,7 @@ export const ROOT_DOCUMENT = 'sitemap';
 const PART = /^(lists|discussions)-([1-9]\d{0,5})$/;
 const OWN_TAG = 'sitemap';
 /** Cache tags of everything that the sitemap contains. */
-export const CACHE_TAGS: readonly string[] = [
-  OWN_TAG,
-  discussionCacheTags.lists,
-  discussionCacheTags.all,
-  discussionCacheTags.categories,
-  accessTag,
-  tagsTag,
-];
+export const CACHE_TAGS: readonly string[] = [OWN_TAG, ...listCacheTags, accessTag, tagsTag];
 const NAMESPACE = 'http://www.sitemaps.org/schemas/sitemap/0.9';
 
 /**

@@ -2,7 +2,7 @@ import { notFound, Type, type PluginHandle } from 'parley-forum';
 import { accessTag, isGuest, type Access, type Viewer } from 'parley-forum/plugins/access';
 import { Id, Paging } from 'parley-forum/plugins/api';
 import {
-  discussionCacheTags,
+  listCacheTags,
   headActions,
   ListPartQuery,
   listTabs,
@@ -89,13 +89,7 @@ export function addPages(
       page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
       cursor: Paging.cursor,
     }),
-    cacheTags: () => [
-      discussionCacheTags.lists,
-      discussionCacheTags.all,
-      discussionCacheTags.categories,
-      tagsTag,
-      accessTag,
-    ],
+    cacheTags: () => [...listCacheTags, tagsTag, accessTag],
   })(async ({ actor, query: { category, tag, ...query } }) => {
     const within = trackedBy(actor.id);
     const list = await discussions.listPage(

@@ -1,7 +1,7 @@
 import { Type, type Clock, type PluginHandle, type Settings } from 'parley-forum';
 import { accessTag, type Viewer } from 'parley-forum/plugins/access';
 import { api, limitOf, listOf, pageFields, pageOf, Paging, pagingResult } from 'parley-forum/plugins/api';
-import { SORTS, discussionCacheTags, type Discussions } from 'parley-forum/plugins/discussions';
+import { SORTS, discussionCacheTags, listCacheTags, type Discussions } from 'parley-forum/plugins/discussions';
 import { TagRecord, tagsTag } from 'parley-forum/ports/tags';
 import { RENDERED_TTL, renderedTag, type Web } from 'parley-forum/plugins/web';
 import { keyOf } from './names.ts';
@@ -20,13 +20,7 @@ export interface TagDeps {
   readonly web: Web | undefined;
 }
 /** Cache tags of responses that show discussions, or tags with their counts. */
-export const shownTags: readonly string[] = [
-  tagsTag,
-  discussionCacheTags.lists,
-  discussionCacheTags.all,
-  discussionCacheTags.categories,
-  accessTag,
-];
+export const shownTags: readonly string[] = [tagsTag, ...listCacheTags, accessTag];
 
 /** Most used first. Equally used tags keep their order by name. */
 export const byUsage = (a: TagRecord, b: TagRecord): number => b.discussion_count - a.discussion_count;

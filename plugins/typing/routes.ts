@@ -2,12 +2,7 @@ import { HttpError, notFound, Type, type PluginHandle, type Settings } from 'par
 import type { Viewer } from 'parley-forum/plugins/access';
 import { accountsTag } from 'parley-forum/plugins/accounts';
 import { api, Id, limitOf, listOf, pageFields, pageOf, Paging } from 'parley-forum/plugins/api';
-import {
-  discussionCacheTags,
-  writeReply,
-  type DiscussionHead,
-  type Discussions,
-} from 'parley-forum/plugins/discussions';
+import { listCacheTags, writeReply, type DiscussionHead, type Discussions } from 'parley-forum/plugins/discussions';
 import { presenceBucket } from 'parley-forum/plugins/presence';
 import { Typist, typingTag } from 'parley-forum/plugins/typing';
 import type { TypingService } from './typing-service.ts';
@@ -65,10 +60,7 @@ export function typingRoutes(plugin: PluginHandle, { typing, discussions, settin
     summary: 'Who is writing in a discussion, by id',
     query: Type.Object({ discussion_id: Id, ...Paging }),
     result: listOf('typing', Typist),
-    cacheTags: () =>
-      typing.freshUntil() === undefined
-        ? undefined
-        : [typingTag, accountsTag, discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories],
+    cacheTags: () => (typing.freshUntil() === undefined ? undefined : [typingTag, accountsTag, ...listCacheTags]),
   })(async (call) => {
     const { actor, query } = call;
     const { discussion_id, limit, offset, cursor } = query;

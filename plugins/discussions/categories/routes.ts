@@ -1,19 +1,14 @@
 import { Type } from 'parley-forum';
 import { accessTag } from 'parley-forum/plugins/access';
 import { api, pageFields, pageOf, Paging, pagingResult } from 'parley-forum/plugins/api';
-import { categoryFields, CategoryRecord, discussionCacheTags } from 'parley-forum/plugins/discussions';
+import { categoryFields, CategoryRecord, listCacheTags } from 'parley-forum/plugins/discussions';
 import { withFields } from '../schemas.ts';
 import type { RouteDeps } from '../discussion-routes.ts';
 
 /** /api/categories: all categories that the caller may see. */
 export function categoryRoutes({ plugin, categories, records }: RouteDeps): void {
   const Category = withFields(plugin, categoryFields, CategoryRecord);
-  const cacheTags = (): readonly string[] => [
-    discussionCacheTags.categories,
-    discussionCacheTags.lists,
-    discussionCacheTags.all,
-    accessTag,
-  ];
+  const cacheTags = (): readonly string[] => [...listCacheTags, accessTag];
 
   plugin.route(api, {
     method: 'get',

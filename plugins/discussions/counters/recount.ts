@@ -1,5 +1,5 @@
 import { sql, type Cache, type Counter, type Data, type RawBuilder } from 'parley-forum';
-import { discussionCacheTags } from 'parley-forum/plugins/discussions';
+import { listCacheTags } from 'parley-forum/plugins/discussions';
 import { lastPostOf } from './counters.ts';
 
 interface RecountDeps {
@@ -19,9 +19,7 @@ const idsOf = async (data: Data, query: RawBuilder<{ id: string }>): Promise<rea
 /** All counters of this plugin. Categories come last, because they are compared with the counts of participants. */
 export const discussionCounters = ({ data, cache }: RecountDeps): readonly Counter[] => {
   const repairAndPurge = (work: () => Promise<unknown>) =>
-    data
-      .transaction(work)
-      .then(() => cache.purge(discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories));
+    data.transaction(work).then(() => cache.purge(...listCacheTags));
   return [
     participants(data, repairAndPurge),
     discussions(data, repairAndPurge),

@@ -8,7 +8,7 @@ import {
   postDeleted,
   postsMoved,
   postUpdated,
-  discussionCacheTags,
+  listCacheTags,
   type DiscussionEvent,
   type PostEvent,
   type PostsMovedEvent,
@@ -154,8 +154,5 @@ export function discussionRules({ data, categories, environment }: EventRulesDep
     { hook: postDeleted, visible: deletedPosts },
     { hook: postsMoved, visible: moves },
   ];
-  return rules.map((rule) => ({
-    ...rule,
-    tags: [discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories],
-  }));
+  return rules.map((rule) => ({ ...rule, tags: listCacheTags }));
 }

@@ -1,14 +1,20 @@
 import { Type } from 'parley-forum';
-import { isAdmin, isGuest, type Access, type Viewer } from 'parley-forum/plugins/access';
+import { accessTag, isAdmin, isGuest, type Access, type Viewer } from 'parley-forum/plugins/access';
 import { Paging } from 'parley-forum/plugins/api';
-import { discussionCacheTags, ListPartQuery, SORTS, type Category, type Sort } from 'parley-forum/plugins/discussions';
+import {
+  discussionCacheTags,
+  listCacheTags,
+  ListPartQuery,
+  SORTS,
+  type Category,
+  type Sort,
+} from 'parley-forum/plugins/discussions';
 import { tagsTag } from 'parley-forum/ports/tags';
 import { pages, phrase, shared, view, type View } from 'parley-forum/plugins/web';
 import { chooseFilter } from './list-filters.ts';
 import { listModel } from './list-page.ts';
 import { narrowingOf } from './narrowings.ts';
 import { audienceName } from '../categories/audience-names.ts';
-import { listCacheTags } from '../discussion-routes.ts';
 import { discussionPath } from '../identifiers.ts';
 import type { PageDeps } from '../page-parts.ts';
 
@@ -28,8 +34,12 @@ export function listPages(deps: PageDeps, access: Access): void {
     web && create !== 'everyone' && create !== 'members'
       ? web.say(phrase('discussions:categories.only', { who: audienceName(create, access, web) }))
       : undefined;
-  const cacheTags = ({ query }: { readonly query: { readonly sort?: Sort } }): readonly string[] =>
-    query.sort === 'most_viewed' ? [...listCacheTags, tagsTag, discussionCacheTags.views] : [...listCacheTags, tagsTag];
+  const cacheTags = ({ query }: { readonly query: { readonly sort?: Sort } }): readonly string[] => [
+    ...listCacheTags,
+    accessTag,
+    tagsTag,
+    ...(query.sort === 'most_viewed' ? [discussionCacheTags.views] : []),
+  ];
   const countOf = async (list: readonly Category[]): Promise<number> => {
     const count = await categories.counts();
     return list.reduce((sum, { id }) => sum + count(id).discussions, 0);
@@ -72,7 +82,12 @@ export function listPages(deps: PageDeps, access: Access): void {
     });
   }
 
-  plugin.route(pages, { method: 'get', path: '/categories', can: 'public', cacheTags: () => listCacheTags })(() =>
+  plugin.route(pages, {
+    method: 'get',
+    path: '/categories',
+    can: 'public',
+    cacheTags: () => [...listCacheTags, accessTag],
+  })(() =>
     shared(async (actor) => {
       await categories.refresh();
       const visible = categories.visible(actor);

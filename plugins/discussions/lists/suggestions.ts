@@ -1,6 +1,6 @@
 import { sql, type Data } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { discussionCacheTags, type Categories, type Category } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags, listCacheTags, type Categories, type Category } from 'parley-forum/plugins/discussions';
 import { findAlike, type SuggestionSource } from 'parley-forum/ports/suggestions';
 import { discussionPath } from '../identifiers.ts';
 
@@ -57,7 +57,7 @@ export async function findByTitle(
 /** The discussions that a search field suggests. */
 export const titleSuggestions = (data: Data, categories: Categories): SuggestionSource => ({
   label: 'discussions:home.title',
-  tags: [discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories],
+  tags: listCacheTags,
   async find(text, viewer, limit) {
     const found = await findByTitle({ data, categories }, text, viewer, limit);
     return found.map((one) => ({ label: one.title, path: discussionPath(one), detail: one.category }));

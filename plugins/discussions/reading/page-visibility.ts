@@ -1,6 +1,6 @@
 import { sql, type Data } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
-import { moderate, discussionCacheTags } from 'parley-forum/plugins/discussions';
+import { moderate, listCacheTags } from 'parley-forum/plugins/discussions';
 import type { PageVisibilityRule } from 'parley-forum/ports/page-visibility';
 import type { CategoryService } from '../categories/category-service.ts';
 import { discussionPath, numberOf } from '../identifiers.ts';
@@ -26,7 +26,7 @@ interface PageVisibilityDeps {
  */
 export const pageVisibility = ({ data, access, categories }: PageVisibilityDeps): PageVisibilityRule => ({
   prefixes: ['/d/', '/c/'],
-  tags: [discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories],
+  tags: listCacheTags,
   async visible(paths, viewer) {
     await categories.refresh();
     const numbers = paths.map((path) => numberOf(DISCUSSION.exec(path)?.[1] ?? ''));

@@ -4,6 +4,7 @@ import { isId, encodeCursor, type Page } from 'parley-forum/plugins/api';
 import {
   moderate,
   discussionCacheTags,
+  listCacheTags,
   type DiscussionHead,
   type DiscussionIds,
   type ListRequest,
@@ -477,16 +478,6 @@ export class DiscussionReader {
       offset,
       cursor,
     ].join(':');
-    return cache.remember(
-      key,
-      [
-        discussionCacheTags.lists,
-        discussionCacheTags.views,
-        discussionCacheTags.all,
-        discussionCacheTags.categories,
-        accessTag,
-      ],
-      () => data.all(query),
-    );
+    return cache.remember(key, [...listCacheTags, discussionCacheTags.views, accessTag], () => data.all(query));
   }
 }
