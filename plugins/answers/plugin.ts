@@ -74,7 +74,7 @@ export default definePlugin({
           moderated ? { action, actor: by, subject: { type: 'post', id }, details: { discussion } } : undefined,
         ),
       );
-    for (const rule of answerRules({ data, discussions })) plugin.extend(eventRules, rule);
+    for (const rule of answerRules(discussions)) plugin.extend(eventRules, rule);
     plugin.extend(personalData, answersPersonalData(data));
     if (notifications) notifyAuthors(plugin, { accounts, discussions, notifications });
     questionPages(plugin, { access, discussions, markdown, store });

@@ -749,6 +749,11 @@ export interface Discussions {
    */
   readablePosts(viewer: Viewer): Promise<ReadablePosts>;
   /**
+   * The discussion that each of these posts is in now, by post id; posts that the viewer may not read are missing. One
+   * statement.
+   */
+  discussionsOf(postIds: readonly string[], viewer: Viewer): Promise<ReadonlyMap<string, string>>;
+  /**
    * URLs of visible discussions, ordered by number: at most `limit` with numbers above `after` and up to `last`. One
    * statement.
    */

@@ -80,6 +80,7 @@ export const createService = ({
   visible: (viewer) => reader.visible(viewer),
   visiblePosts: (viewer) => reader.visiblePosts(viewer),
   readablePosts: (viewer) => reader.readablePosts(viewer),
+  discussionsOf: (postIds, viewer) => reader.discussionsOf(postIds, viewer),
   urls: (range, viewer) => urls.between(range, viewer),
   occupiedRanges: (size, viewer) => urls.occupiedRanges(size, viewer),
   projectedPosts: (after, limit, since) => projections.projectedPosts(after, limit, since),

@@ -57,7 +57,7 @@ export default definePlugin({
     plugin.extend(postFields, reactionsField(reactions, data));
     plugin.extend(personalData, reactionsPersonalData({ data, cache }));
     plugin.extend(counters, reactionCounter({ data, cache }));
-    for (const rule of reactionRules({ data, discussions })) plugin.extend(eventRules, rule);
+    for (const rule of reactionRules(discussions)) plugin.extend(eventRules, rule);
 
     const deps = { plugin, settings, accounts, discussions, reactions };
     reactionRoutes(deps);

@@ -416,6 +416,12 @@ export class DiscussionReader {
         and d.category_id = any(${await this.#visible(viewer)}::uuid[])`;
   }
 
+  async discussionsOf(postIds: readonly string[], viewer: Viewer): Promise<ReadonlyMap<string, string>> {
+    const rows = await this.#deps.data.all(sql<{ id: string; discussion_id: string }>`
+      select p.id, p.discussion_id from (${await this.readablePosts(viewer)}) p where p.id = any(${postIds}::uuid[])`);
+    return new Map(rows.map((row) => [row.id, row.discussion_id]));
+  }
+
   /** The discussions that these posts are in now, by post id, except those the viewer may not see. */
   async newPlaces(ids: readonly string[], viewer: Viewer): Promise<ReadonlyMap<string, NewPlace>> {
     if (ids.length === 0) return new Map();
