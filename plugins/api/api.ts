@@ -267,6 +267,20 @@ export function pageOf<T>(
   return { items: items.slice(start, end), hasMore, nextCursor: hasMore ? encodeCursor([end]) : undefined };
 }
 
+/**
+ * A page of a list whose statement selects one row more than `limit`, to find out whether there are more. `keysOf`
+ * returns the sort keys of a row for the cursor.
+ */
+export function pageOfRows<T extends object>(
+  rows: readonly T[],
+  limit: number,
+  keysOf: (last: T) => readonly (string | number)[],
+): Page<T> {
+  const items = rows.slice(0, limit);
+  const last = rows.length > limit ? items.at(-1) : undefined;
+  return { items, hasMore: last !== undefined, nextCursor: last && encodeCursor(keysOf(last)) };
+}
+
 /** Encodes the sort keys of a list's last item as opaque text. */
 export const encodeCursor = (keys: readonly (string | number)[]): string =>
   Buffer.from(JSON.stringify(keys)).toString('base64url');
@@ -298,6 +312,13 @@ export function decodePosition(cursor: string): number {
   const [position] = decodeCursor(cursor, 1);
   if (!Number.isSafeInteger(position) || Number(position) < 0) throw badCursor();
   return Number(position);
+}
+
+/** The id from a cursor that contains nothing else; throws 400 for anything else. */
+export function decodeId(cursor: string): string {
+  const id = String(decodeCursor(cursor, 1)[0]);
+  if (!isId(id)) throw badCursor();
+  return id;
 }
 
 /** 400 for a cursor that did not come from this list. */

@@ -1,7 +1,7 @@
 import { sql, type Cache, type Clock, type Data, type RawBuilder } from 'parley-forum';
 import { isAdmin, type Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import { badCursor, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import { decodeId, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
 import type { HeldPostRecord, QueuedPostRecord } from 'parley-forum/plugins/approval';
 import type { Categories, DiscussionHead, Discussions } from 'parley-forum/plugins/discussions';
 import type { Markdown } from 'parley-forum/plugins/markdown';
@@ -193,8 +193,7 @@ export class HeldPosts {
     { limit, offset = 0, cursor }: ListRequest,
     direction: 'asc' | 'desc',
   ): Promise<Page<HeldRow>> {
-    const after = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
-    if (after !== undefined && !isId(after)) throw badCursor();
+    const after = cursor === undefined ? undefined : decodeId(cursor);
     const order = sql.raw(`id ${direction}`);
     const beyond =
       after === undefined ? sql`` : sql` and id ${sql.raw(direction === 'asc' ? '>' : '<')} ${after}::uuid`;

@@ -1,6 +1,6 @@
 import { sql, type Data } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import { decodePosition, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import { decodePosition, isId, pageOfRows, type Page } from 'parley-forum/plugins/api';
 import type { AuditRecord } from 'parley-forum/plugins/audit';
 
 /** The type of those subjects that have names. */
@@ -57,13 +57,8 @@ export class LogReader {
     const actor = filters.actor === undefined ? undefined : await this.#accountId(filters.actor);
     if (actor === null) return { items: [], hasMore: false, nextCursor: undefined };
     const rows = await this.#rows({ ...filters, actor }, before, limit + 1, offset);
-    const hasMore = rows.length > limit;
-    const page = rows.slice(0, limit);
-    return {
-      items: await this.#records(page),
-      hasMore,
-      nextCursor: hasMore ? encodeCursor([page.at(-1)!.position]) : undefined,
-    };
+    const page = pageOfRows(rows, limit, ({ position }) => [position]);
+    return { ...page, items: await this.#records(page.items) };
   }
 
   /** All actions that have entries, in alphabetical order. One index lookup per action. */

@@ -1,8 +1,8 @@
 import { createId, sql, type Clock, type Data, type RawBuilder } from 'parley-forum';
-import { isId, type Page } from 'parley-forum/plugins/api';
+import { isId, pageOfRows, type Page } from 'parley-forum/plugins/api';
 import type { Sort } from 'parley-forum/plugins/bookmarks';
 import { COLUMNS, type Bookmark } from './rows.ts';
-import { after, cursorAfter, orderBy } from './sort-orders.ts';
+import { after, orderBy, sortKeys } from './sort-orders.ts';
 
 /** The fields of a bookmark that its owner can change; undefined ones are kept. */
 export interface BookmarkChanges {
@@ -57,9 +57,7 @@ export class BookmarkStore {
     const rows = await this.#data.all(sql<Bookmark>`select ${COLUMNS} from ${chosen(selection)}
       ${cursor === undefined ? sql`` : sql`and ${after(sort, cursor)}`}
       order by ${orderBy(sort)} limit ${limit + 1} offset ${offset}`);
-    const last = rows[limit - 1];
-    const hasMore = rows.length > limit && last !== undefined;
-    return { items: rows.slice(0, limit), hasMore, nextCursor: hasMore ? cursorAfter(sort, last) : undefined };
+    return pageOfRows(rows, limit, (last) => sortKeys(sort, last));
   }
 
   async count(selection: Selection): Promise<number> {

@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'parley-forum';
-import { badCursor, decodeCursor, decodeMoment, encodeCursor, isId } from 'parley-forum/plugins/api';
+import { badCursor, decodeCursor, decodeMoment, isId } from 'parley-forum/plugins/api';
 import type { Sort } from 'parley-forum/plugins/bookmarks';
 import type { Bookmark } from './rows.ts';
 
@@ -36,6 +36,9 @@ export function after(sort: Sort, cursor: string): RawBuilder<unknown> {
   return sql`(${order.key}, b.id) ${sql.raw(order.ascending ? '>' : '<')} (${decodeMoment(key)}::timestamptz, ${id}::uuid)`;
 }
 
-/** The cursor after the last bookmark of a page. */
-export const cursorAfter = (sort: Sort, bookmark: Bookmark): string =>
-  encodeCursor([sort, ORDERS[sort].keyOf(bookmark), bookmark.id]);
+/** The keys of the cursor after the last bookmark of a page. */
+export const sortKeys = (sort: Sort, bookmark: Bookmark): readonly (string | number)[] => [
+  sort,
+  ORDERS[sort].keyOf(bookmark),
+  bookmark.id,
+];

@@ -1,7 +1,7 @@
 import { sql, type Data, type RawBuilder } from 'parley-forum';
 import { isAdmin, type Viewer } from 'parley-forum/plugins/access';
 import type { Accounts, Author } from 'parley-forum/plugins/accounts';
-import { badCursor, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import { decodeId, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
 import type { Markdown } from 'parley-forum/plugins/markdown';
 import type { MessageReportRecord } from 'parley-forum/plugins/message-reports';
 import type { Status } from 'parley-forum/plugins/reports';
@@ -50,8 +50,7 @@ export class ReportReader {
 
   /** Newest first, up to the response size limit. */
   async list({ status, limit, offset = 0, cursor }: ReportList, viewer: Viewer): Promise<Page<MessageReportRecord>> {
-    const before = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
-    if (before !== undefined && !isId(before)) throw badCursor();
+    const before = cursor === undefined ? undefined : decodeId(cursor);
     const beyond = before === undefined ? sql`` : sql` and id < ${before}::uuid`;
     const rows = await this.#deps.data.all(sql<FullReportRow & { readonly found: number }>`
       select ${fullColumns}, found::integer from (

@@ -1,5 +1,5 @@
 import { createId, sql, type Clock, type Data, type RawBuilder } from 'parley-forum';
-import { badCursor, decodeCursor, decodeMoment, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import { badCursor, decodeCursor, decodeMoment, isId, pageOfRows, type Page } from 'parley-forum/plugins/api';
 
 /** A conversation as seen by one of its participants. */
 export interface Conversation {
@@ -88,13 +88,7 @@ export class ConversationStore {
     const rows = await this.#data.all(sql<Conversation>`select ${CONVERSATION} from ${FROM}
       where p.user_id = ${userId}${unread ? sql` and ${UNREAD}` : sql``}${afterRow(cursor)}
       order by p.last_at desc, p.conversation_id desc limit ${limit + 1} offset ${offset}`);
-    const last = rows[limit - 1];
-    const hasMore = rows.length > limit && last !== undefined;
-    return {
-      items: rows.slice(0, limit),
-      hasMore,
-      nextCursor: hasMore ? encodeCursor([last.lastAt.getTime(), last.id]) : undefined,
-    };
+    return pageOfRows(rows, limit, ({ lastAt, id }) => [lastAt.getTime(), id]);
   }
 
   /** Number of unread conversations that are not muted, by member; members with none are missing. */

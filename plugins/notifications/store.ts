@@ -1,5 +1,5 @@
 import { createId, sql, ZERO_ID, type Clock, type Data, type RawBuilder } from 'parley-forum';
-import { badCursor, decodeCursor, decodeMoment, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import { badCursor, decodeCursor, decodeMoment, isId, pageOfRows, type Page } from 'parley-forum/plugins/api';
 import { batched } from './batches.ts';
 
 /** Stands for the absence of a category or member. */
@@ -138,13 +138,7 @@ export class Store {
     const rows = await this.#data.all(sql<NotificationRow>`select ${COLUMNS} from notification n
       where n.user_id = ${userId} and n.category_id = any(${categories}::uuid[])${unread ? sql` and not n.is_read` : sql``}${types ? sql` and n.type = any(${types}::text[])` : sql``}${after(cursor)}
       order by n.created_at desc, n.id desc limit ${limit + 1} offset ${offset}`);
-    const last = rows[limit - 1];
-    const hasMore = rows.length > limit && last !== undefined;
-    return {
-      items: rows.slice(0, limit),
-      hasMore,
-      nextCursor: hasMore ? encodeCursor([last.createdAt.getTime(), last.id]) : undefined,
-    };
+    return pageOfRows(rows, limit, ({ createdAt, id }) => [createdAt.getTime(), id]);
   }
 
   find(id: string): Promise<NotificationRow | undefined> {

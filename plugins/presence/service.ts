@@ -1,7 +1,7 @@
 import { HttpError } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import { decodePosition, encodeCursor, type Page } from 'parley-forum/plugins/api';
+import { decodePosition, pageOfRows, type Page } from 'parley-forum/plugins/api';
 import type { HiddenMembers, VisiblePage } from 'parley-forum/ports/page-visibility';
 import type {
   ListRange,
@@ -84,8 +84,7 @@ export class PresenceService implements Presence {
   async #page(kinds: readonly Kind[], { limit, offset = 0, cursor }: ListRange): Promise<Page<Visitor>> {
     const start = offset + (cursor === undefined ? 0 : decodePosition(cursor));
     const found = await this.#read((store) => store.list(kinds, start, limit + 1));
-    const hasMore = found.length > limit;
-    return { items: found.slice(0, limit), hasMore, nextCursor: hasMore ? encodeCursor([start + limit]) : undefined };
+    return pageOfRows(found, limit, () => [start + limit]);
   }
 
   #visiblePages(visitors: readonly Visitor[], viewer: Viewer): Promise<readonly (VisiblePage | undefined)[]> {

@@ -2,10 +2,9 @@ import { InvalidInput, notFound, Type, type PluginHandle, type Settings } from '
 import { accessTag, type Viewer } from 'parley-forum/plugins/access';
 import { Author, type Accounts } from 'parley-forum/plugins/accounts';
 import {
+  decodePosition,
+  pageOfRows,
   api,
-  badCursor,
-  decodeCursor,
-  encodeCursor,
   Id,
   limitOf,
   listOf,
@@ -47,12 +46,9 @@ export const cacheTagsOf = ({ discussion }: PostHead): readonly string[] => [
   reactionsTag,
   accessTag,
 ];
-/** The id of the last reaction on the previous page; throws 400 for a cursor that did not come from such a list. */
-function idIn(cursor: string | undefined): number | undefined {
-  const id = cursor === undefined ? undefined : decodeCursor(cursor, 1)[0];
-  if (id !== undefined && !Number.isSafeInteger(id)) throw badCursor();
-  return id as number | undefined;
-}
+/** The id of the last reaction on the previous page. */
+const idIn = (cursor: string | undefined): number | undefined =>
+  cursor === undefined ? undefined : decodePosition(cursor);
 
 /** /api/reactions and below, and /api/users/reactions. */
 export function reactionRoutes({ plugin, settings, accounts, discussions, reactions }: RouteDeps): void {
@@ -127,17 +123,13 @@ export function reactionRoutes({ plugin, settings, accounts, discussions, reacti
     const limit = limitOf(settings, wanted);
     const type = await reactions.type(reaction);
     const rows = await reactions.reactors(target.id, type.slug, { limit, offset, before: idIn(cursor) });
-    const shown = rows.slice(0, limit);
-    const people = await accounts.authors(shown.map(({ userId }) => userId));
-    const items = shown.flatMap(({ userId, createdAt }) => {
+    const page = pageOfRows(rows, limit, ({ id }) => [id]);
+    const people = await accounts.authors(page.items.map(({ userId }) => userId));
+    const items = page.items.flatMap(({ userId, createdAt }) => {
       const user = people.get(userId);
       return user ? [{ user, created_at: createdAt.toISOString() }] : [];
     });
-    const hasMore = rows.length > limit;
-    return {
-      members: items,
-      ...pageFields({ items, hasMore, nextCursor: hasMore ? encodeCursor([shown.at(-1)!.id]) : undefined }),
-    };
+    return { members: items, ...pageFields({ ...page, items }) };
   });
 
   plugin.route(api, {
@@ -155,13 +147,12 @@ export function reactionRoutes({ plugin, settings, accounts, discussions, reacti
     if (userId !== actor.id && !(await accounts.find(userId))) throw notFound('There is no such user');
     const limit = limitOf(settings, wanted);
     const rows = await reactions.reactionsBy(userId, { limit, offset, before: idIn(cursor) }, actor);
-    const items = rows
-      .slice(0, limit)
-      .map(({ postId, type, createdAt }) => ({ post_id: postId, reaction: type, created_at: createdAt.toISOString() }));
-    const hasMore = rows.length > limit;
-    return {
-      reactions: items,
-      ...pageFields({ items, hasMore, nextCursor: hasMore ? encodeCursor([rows[limit - 1]!.id]) : undefined }),
-    };
+    const page = pageOfRows(rows, limit, ({ id }) => [id]);
+    const items = page.items.map(({ postId, type, createdAt }) => ({
+      post_id: postId,
+      reaction: type,
+      created_at: createdAt.toISOString(),
+    }));
+    return { reactions: items, ...pageFields(page) };
   });
 }

@@ -1,7 +1,7 @@
 import { sql, type Data, type RawBuilder } from 'parley-forum';
 import { isAdmin, type Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import { badCursor, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import { decodeId, isId, pageOfRows, type Page } from 'parley-forum/plugins/api';
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import type { ReportRecord, Reports, Status } from 'parley-forum/plugins/reports';
 import { columns, type ReportRow } from './rows.ts';
@@ -45,8 +45,7 @@ export class ReportReader implements Reports {
     { status, authorId, grouped = false, limit, offset = 0, cursor }: ReportList,
     viewer: Viewer,
   ): Promise<Page<ReportRecord>> {
-    const before = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
-    if (before !== undefined && !isId(before)) throw badCursor();
+    const before = cursor === undefined ? undefined : decodeId(cursor);
     const conditions = [await this.#visibleTo(status, viewer)];
     if (authorId !== undefined) conditions.push(sql`author_id = ${authorId}`);
     if (grouped) conditions.push(IS_NEWEST);
@@ -54,9 +53,8 @@ export class ReportReader implements Reports {
     const rows = await this.#deps.data.all(sql<ReportRow>`
       select ${columns} from report where ${sql.join(conditions, sql` and `)}
       order by id desc limit ${limit + 1} offset ${offset}`);
-    const hasMore = rows.length > limit;
-    const items = await this.records(rows.slice(0, limit));
-    return { items, hasMore, nextCursor: hasMore ? encodeCursor([items.at(-1)!.id]) : undefined };
+    const page = pageOfRows(rows, limit, ({ id }) => [id]);
+    return { ...page, items: await this.records(page.items) };
   }
 
   async about(authorId: string, viewer: Viewer, limit: number): Promise<readonly ReportRecord[]> {

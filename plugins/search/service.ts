@@ -1,7 +1,7 @@
 import { HttpError, InvalidInput, sql, type Cache, type Data, type Environment, type RawBuilder } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import { badCursor, decodeCursor, decodePosition, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import { badCursor, decodeCursor, decodePosition, isId, pageOfRows, type Page } from 'parley-forum/plugins/api';
 import type { Categories, DiscussionHead, DiscussionRecord, Discussions } from 'parley-forum/plugins/discussions';
 import { searchTag, type Search, type SearchRequest, type SearchResult } from 'parley-forum/plugins/search';
 import type { Tags } from 'parley-forum/ports/tags';
@@ -74,15 +74,14 @@ export class SearchService implements Search {
       const ids = await this.#candidates(statement, begun, text === '' ? [undefined] : bucketsBefore(until));
       return ids.length === 0 ? [] : this.#deps.data.all(rankedPage(filter, ids, { limit, offset, after }));
     });
-    const found = rows.slice(0, limit);
-    const hasMore = rows.length > limit;
-    const last = found.at(-1);
+    const page = pageOfRows(rows, limit, ({ score, id }) => [score, id]);
+    const found = page.items;
     const records = await this.#deps.discussions.records(
       found.map((row) => row.discussion_id),
       viewer,
     );
     const items = perDiscussion ? discussionResults(found, records) : await postResults(found, records, this.#deps);
-    return { items, hasMore, nextCursor: hasMore && last ? encodeCursor([last.score, last.id]) : undefined };
+    return { ...page, items };
   }
 
   async similar(title: string, viewer: Viewer): Promise<readonly DiscussionRecord[]> {
@@ -152,11 +151,11 @@ export class SearchService implements Search {
     const name = text.replaceAll('"', '').trim();
     const accounts =
       name === '' ? [] : await this.#deps.accounts.searchNames({ text: name, limit: limit + 1, offset: start });
-    const items = accounts
-      .slice(0, limit)
-      .map((account) => memberResult(account, name, this.#deps.environment.baseUrl));
-    const hasMore = accounts.length > limit;
-    return { items, hasMore, nextCursor: hasMore ? encodeCursor([start + limit]) : undefined };
+    const page = pageOfRows(accounts, limit, () => [start + limit]);
+    return {
+      ...page,
+      items: page.items.map((account) => memberResult(account, name, this.#deps.environment.baseUrl)),
+    };
   }
 
   /**

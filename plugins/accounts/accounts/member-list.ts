@@ -1,6 +1,6 @@
 import { sql, type Data, type RawBuilder } from 'parley-forum';
 import type { MemberListRequest } from 'parley-forum/plugins/accounts';
-import { badCursor, decodeCursor, decodeMoment, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import { badCursor, decodeCursor, decodeMoment, isId, pageOfRows, type Page } from 'parley-forum/plugins/api';
 import { namesFrom } from './name-search.ts';
 
 interface Row {
@@ -49,14 +49,8 @@ export async function listMembers(
   }
   const rows = await data.all(sql<Row>`select id, ${key} as key from account
     where ${sql.join(conditions, sql` and `)} order by ${key} ${way}, id ${way} limit ${limit + 1} offset ${offset}`);
-  const items = rows.slice(0, limit);
-  const last = items.at(-1);
-  const hasMore = rows.length > limit;
-  return {
-    items: items.map(({ id }) => id),
-    hasMore,
-    nextCursor: hasMore && last ? encodeCursor([sort, keyOf(last), last.id]) : undefined,
-  };
+  const page = pageOfRows(rows, limit, (last) => [sort, keyOf(last), last.id]);
+  return { ...page, items: page.items.map(({ id }) => id) };
 }
 
 const keyOf = ({ key }: Row): string | number => (typeof key === 'string' ? key : key.getTime());

@@ -1,9 +1,10 @@
 import { HttpError, Type, type Clock, type Data, type PluginHandle } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import {
+  pageFields,
+  pageOfRows,
   api,
   decodePosition,
-  encodeCursor,
   IdParams,
   listOf,
   nullable,
@@ -58,12 +59,11 @@ export function addRoutes(plugin: PluginHandle, { access, data, users, accounts,
     const limit = Math.min(query.limit ?? MAX_RESULTS, MAX_RESULTS);
     const offset = query.cursor === undefined ? (query.offset ?? 0) : decodePosition(query.cursor);
     const found = await users.search(query.q.trim(), { limit: limit + 1, offset }, actor);
-    const page = found.slice(0, limit);
-    const hasMore = found.length > limit;
+    const page = pageOfRows(found, limit, () => [offset + limit]);
     // A response with IP addresses is not cached, because each view must be recorded.
-    const viewed = await recordViews(page, actor);
+    const viewed = await recordViews(page.items, actor);
     call.expiresAt = clock.now() + (viewed ? 0 : MAX_AGE);
-    return { users: page, count: page.length, hasMore, next_cursor: hasMore ? encodeCursor([offset + limit]) : null };
+    return { users: [...page.items], ...pageFields(page) };
   });
 
   plugin.route(api, {

@@ -1,7 +1,7 @@
 import { sql, Type, type Data } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { UserField } from 'parley-forum/plugins/accounts';
-import { badCursor, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import { badCursor, decodeCursor, isId, pageOfRows, type Page } from 'parley-forum/plugins/api';
 import { discussionCacheTags, type Discussions } from 'parley-forum/plugins/discussions';
 import type { CategoryService } from '../categories/category-service.ts';
 
@@ -74,11 +74,8 @@ export class AuthorStatistics {
     const wanted = offset + limit + 1;
     const nearest = wanted <= MAX_WANTED ? await this.#nearest(visible, after, wanted) : undefined;
     const rows = nearest?.slice(offset, wanted) ?? (await this.#counted(visible, after, limit + 1, offset));
-    const items = rows.slice(0, limit);
-    const last = items.at(-1);
-    const hasMore = rows.length > limit;
-    const nextCursor = hasMore && last ? encodeCursor([last.posts, last.id]) : undefined;
-    return { items: items.map(({ id }) => id), hasMore, nextCursor };
+    const page = pageOfRows(rows, limit, ({ posts, id }) => [posts, id]);
+    return { ...page, items: page.items.map(({ id }) => id) };
   }
 
   /**

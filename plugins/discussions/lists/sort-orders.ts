@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'parley-forum';
-import { isId, badCursor, decodeCursor, decodeMoment, encodeCursor } from 'parley-forum/plugins/api';
+import { isId, badCursor, decodeCursor, decodeMoment } from 'parley-forum/plugins/api';
 import type { Sort } from 'parley-forum/plugins/discussions';
 
 import type { DiscussionRow } from '../rows.ts';
@@ -70,11 +70,12 @@ export function orderOfCursor(cursor: string): OrderName {
   }
 }
 
-/** The cursor after `row`, the last one of a page. */
-export function cursorAfter(name: OrderName, row: DiscussionRow): string {
-  const keys = ORDERS[name].keys.map(([column]) => Number(row[column]));
-  return encodeCursor([name, ...keys, row.id]);
-}
+/** The keys of the cursor after `row`, the last one of a page. */
+export const sortKeys = (name: OrderName, row: DiscussionRow): readonly (string | number)[] => [
+  name,
+  ...ORDERS[name].keys.map(([column]) => Number(row[column])),
+  row.id,
+];
 
 function valueOf(kind: Kind, value: string | number | undefined): unknown {
   if (kind === 'time') return decodeMoment(value);

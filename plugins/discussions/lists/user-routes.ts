@@ -1,17 +1,7 @@
 import { HttpError, notFound, Type } from 'parley-forum';
 import { isAdmin, type Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import {
-  isId,
-  api,
-  badCursor,
-  decodeCursor,
-  encodeCursor,
-  limitOf,
-  pageFields,
-  Paging,
-  pagingResult,
-} from 'parley-forum/plugins/api';
+import { api, decodeId, limitOf, pageFields, Paging, pagingResult } from 'parley-forum/plugins/api';
 import { discussionFields, DiscussionRecord, postFields, PostRecord } from 'parley-forum/plugins/discussions';
 
 import { withFields } from '../schemas.ts';
@@ -59,16 +49,8 @@ export function userRoutes({ plugin, settings, reader }: RouteDeps, accounts: Pi
     result: Type.Object({ posts: Type.Array(withFields(plugin, postFields, PostRecord)), ...pagingResult }),
   })(async ({ actor, query: { user_id, limit, offset = 0, cursor } }) => {
     const authorId = await whose(actor, user_id);
-    const before = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
-    if (before !== undefined && !isId(before)) throw badCursor();
-    const { items, hasMore } = await reader.postsBy(
-      authorId,
-      { limit: limitOf(settings, limit), offset, before },
-      actor,
-    );
-    return {
-      posts: [...items],
-      ...pageFields({ items, hasMore, nextCursor: hasMore ? encodeCursor([items.at(-1)!.id]) : undefined }),
-    };
+    const before = cursor === undefined ? undefined : decodeId(cursor);
+    const page = await reader.postsBy(authorId, { limit: limitOf(settings, limit), offset, before }, actor);
+    return { posts: [...page.items], ...pageFields(page) };
   });
 }

@@ -1,6 +1,6 @@
 import { sql, type Data } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import { encodeCursor, type Page } from 'parley-forum/plugins/api';
+import { pageOfRows, type Page } from 'parley-forum/plugins/api';
 import type { ParticipantRecord } from 'parley-forum/plugins/discussions';
 import { readCursor } from '../counters/author-statistics.ts';
 
@@ -34,17 +34,12 @@ export class Participants {
     const rows = await data.all(sql<Row>`select user_id as id, posts from discussion_participant
       where discussion_id = ${discussionId}${beyond}
       order by posts desc, user_id desc limit ${limit + 1} offset ${offset}`);
-    const shown = rows.slice(0, limit);
-    const authors = await accounts.authors(shown.map(({ id }) => id));
-    const last = shown.at(-1);
-    const hasMore = rows.length > limit;
-    return {
-      items: shown.flatMap(({ id, posts }) => {
-        const user = authors.get(id);
-        return user ? [{ user, post_count: posts }] : [];
-      }),
-      hasMore,
-      nextCursor: hasMore && last ? encodeCursor([last.posts, last.id]) : undefined,
-    };
+    const page = pageOfRows(rows, limit, ({ posts, id }) => [posts, id]);
+    const authors = await accounts.authors(page.items.map(({ id }) => id));
+    const items = page.items.flatMap(({ id, posts }) => {
+      const user = authors.get(id);
+      return user ? [{ user, post_count: posts }] : [];
+    });
+    return { ...page, items };
   }
 }

@@ -1,6 +1,6 @@
 import { sql, type Cache, type Data } from 'parley-forum';
 import { accessTag, type Access, type Viewer } from 'parley-forum/plugins/access';
-import { isId, encodeCursor, type Page } from 'parley-forum/plugins/api';
+import { isId, encodeCursor, pageOfRows, type Page } from 'parley-forum/plugins/api';
 import {
   moderate,
   discussionCacheTags,
@@ -17,7 +17,7 @@ import {
 import type { CategoryService } from '../categories/category-service.ts';
 import { numberOf, postPath } from '../identifiers.ts';
 import { listQuery } from '../lists/list-query.ts';
-import { cursorAfter, orderOfCursor, type OrderName } from '../lists/sort-orders.ts';
+import { orderOfCursor, sortKeys, type OrderName } from '../lists/sort-orders.ts';
 import { postWindow, type PostsRequest } from './paging.ts';
 import type { Records } from './records.ts';
 import {
@@ -244,9 +244,8 @@ export class DiscussionReader {
     const everywhere = pinnedFirst ? 'pinned_everywhere' : cursor === undefined ? 'latest' : orderOfCursor(cursor);
     const order: OrderName = sort ?? (category ? 'pinned' : everywhere);
     const rows = await this.#rows(request, order, viewer);
-    const items = await this.#deps.records.discussions(rows.slice(0, limit), viewer);
-    const hasMore = rows.length > limit;
-    return { items, hasMore, nextCursor: hasMore ? cursorAfter(order, rows[limit - 1]!) : undefined };
+    const page = pageOfRows(rows, limit, (last) => sortKeys(order, last));
+    return { ...page, items: await this.#deps.records.discussions(page.items, viewer) };
   }
 
   async recordsOf(ids: readonly string[], viewer: Viewer): Promise<readonly DiscussionRecord[]> {
@@ -383,18 +382,18 @@ export class DiscussionReader {
     authorId: string,
     { limit, offset, before }: AuthorPostsPage,
     viewer: Viewer,
-  ): Promise<{ items: readonly PostRecord[]; hasMore: boolean }> {
+  ): Promise<Page<PostRecord>> {
     const visible = await this.#visible(viewer);
-    if (visible.length === 0 || !isId(authorId) || (before !== undefined && !isId(before)))
-      return { items: [], hasMore: false };
+    if (visible.length === 0 || !isId(authorId)) return { items: [], hasMore: false, nextCursor: undefined };
     const rows = await this.#deps.data.all(sql<PostRow>`
       select ${postColumns(limit)} from post p join discussion d on d.id = p.discussion_id
       where p.author_id = ${authorId} and p.deleted_at is null and d.deleted_at is null
         and d.category_id = any(${visible}::uuid[])
         ${before === undefined ? sql`` : sql`and p.id < ${before}::uuid`}
       order by p.id desc limit ${limit + 1}${offset > 0 ? sql` offset ${offset}` : sql``}`);
-    const items = await this.#deps.records.posts(rows.slice(0, limit), viewer, false);
-    return { items: items as readonly PostRecord[], hasMore: rows.length > limit };
+    const page = pageOfRows(rows, limit, ({ id }) => [id]);
+    const items = await this.#deps.records.posts(page.items, viewer, false);
+    return { ...page, items: items as readonly PostRecord[] };
   }
 
   async visible(viewer: Viewer): Promise<DiscussionIds> {

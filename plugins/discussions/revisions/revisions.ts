@@ -1,7 +1,7 @@
 import { createId, sql, Type, type Data, type RawBuilder, type Static } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { Author, type Accounts } from 'parley-forum/plugins/accounts';
-import { badCursor, decodeCursor, encodeCursor, isId, nullable, Time, type Page } from 'parley-forum/plugins/api';
+import { decodeId, encodeCursor, nullable, Time, type Page } from 'parley-forum/plugins/api';
 import type { CategoryService } from '../categories/category-service.ts';
 import type { ChangedBy } from '../writing/moderation-log.ts';
 import { MAX_TEXT_BYTES } from '../rows.ts';
@@ -141,8 +141,7 @@ export class Revisions {
   }
 
   #part(postId: string, { limit, offset = 0, cursor }: Part): RawBuilder<unknown> {
-    const before = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
-    if (before !== undefined && !isId(before)) throw badCursor();
+    const before = cursor === undefined ? undefined : decodeId(cursor);
     return sql`r.post_id = ${postId}${before === undefined ? sql`` : sql` and r.id < ${before}::uuid`} order by r.id desc limit ${limit + 1} offset ${offset}`;
   }
 

@@ -1,5 +1,5 @@
 import { createId, HttpError, notFound, sql, type Cache, type Clock, type Data, type RawBuilder } from 'parley-forum';
-import { badCursor, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import { decodeId, isId, pageOfRows, type Page } from 'parley-forum/plugins/api';
 import type { Purpose } from 'parley-forum/plugins/uploads';
 import type { FileStorage } from './file-storage.ts';
 import { megabytes } from '../processing/multipart-reader.ts';
@@ -129,15 +129,12 @@ export class UploadStore {
       cursor,
     }: { readonly limit: number; readonly offset?: number | undefined; readonly cursor?: string | undefined },
   ): Promise<Page<Upload>> {
-    const before = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
-    if (before !== undefined && !isId(before)) throw badCursor();
+    const before = cursor === undefined ? undefined : decodeId(cursor);
     const rows = await this.#deps.data.all(sql<Upload>`
       select ${COLUMNS} from upload
         where account_id = ${accountId} and purpose = 'post'${before === undefined ? sql`` : sql` and id < ${before}::uuid`}
       order by id desc limit ${limit + 1} offset ${offset}`);
-    const items = rows.slice(0, limit);
-    const hasMore = rows.length > limit;
-    return { items, hasMore, nextCursor: hasMore ? encodeCursor([items.at(-1)!.id]) : undefined };
+    return pageOfRows(rows, limit, ({ id }) => [id]);
   }
 
   /** How much of the quota a member's uploads for posts use. */

@@ -1,5 +1,5 @@
 import { createId, HttpError, notFound, sql, type Clock, type Data, type Job, type RawBuilder } from 'parley-forum';
-import { badCursor, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import { decodeId, isId, pageOfRows, type Page } from 'parley-forum/plugins/api';
 import type { DeliveryRecord, Status } from 'parley-forum/plugins/webhooks';
 import type { DeliveryAttempts } from '../delivery/delivery-attempts.ts';
 import { saveResults } from '../delivery/delivery-results.ts';
@@ -63,15 +63,13 @@ export class DeliveryHistory {
   /** Attempts, newest first. */
   async list({ webhookId, status, event, limit, offset = 0, cursor }: HistoryRequest): Promise<Page<DeliveryRecord>> {
     if (webhookId !== undefined && !isId(webhookId)) return { items: [], hasMore: false, nextCursor: undefined };
-    const before = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
-    if (before !== undefined && !isId(before)) throw badCursor();
+    const before = cursor === undefined ? undefined : decodeId(cursor);
     const rows = await this.#deps.data.all(sql<DeliveryRow>`select ${COLUMNS} from webhook_delivery d where true
       ${webhookId === undefined ? sql`` : sql`and d.webhook_id = ${webhookId}`} ${status === undefined ? sql`` : sql`and d.status = ${status}`}
       ${event === undefined ? sql`` : sql`and d.event = ${event}`} ${before === undefined ? sql`` : sql`and d.id < ${before}::uuid`}
       order by d.id desc limit ${limit + 1} offset ${offset}`);
-    const hasMore = rows.length > limit;
-    const items = rows.slice(0, limit).map(recordOf);
-    return { items, hasMore, nextCursor: hasMore ? encodeCursor([items.at(-1)!.id]) : undefined };
+    const page = pageOfRows(rows, limit, ({ id }) => [id]);
+    return { ...page, items: page.items.map(recordOf) };
   }
 
   async find(id: string): Promise<DeliveryDetails | undefined> {
