@@ -9,7 +9,6 @@ import { placesOf, shownText } from './shown-posts.ts';
 
 /** Posts per page. */
 const PAGE_SIZE = 10;
-const listPath = (number: number): string => (number > 1 ? `${OWN}?page=${number}` : OWN);
 
 /** /settings/held-posts: the member's held and rejected posts, and a page for each. */
 export function ownPages(deps: PagesDeps & { readonly rules: Rules }): void {
@@ -47,7 +46,7 @@ export function ownPages(deps: PagesDeps & { readonly rules: Rules }): void {
     return view(
       '@approval/own',
       { name: 'settings', title: phrase('approval:own.title'), noindex: true },
-      { posts: rows, pager: pagerOf(page, last, listPath) },
+      { posts: rows, pager: pagerOf(page, last, OWN) },
     );
   });
 

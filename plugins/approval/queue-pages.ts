@@ -34,8 +34,6 @@ const PAGE_SIZE = 10;
 const DECISIONS = ['approve', 'reject'] as const;
 const can = reviewPosts;
 
-const listPath = (number: number): string => (number > 1 ? `${QUEUE}?page=${number}` : QUEUE);
-
 /** /mod/approval: the held posts, and a page for each. */
 export function queuePages(deps: PagesDeps): void {
   const { plugin, cache, access, posts, reviewer } = deps;
@@ -62,7 +60,7 @@ export function queuePages(deps: PagesDeps): void {
     const { items } = await posts.queue({ limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE }, viewer);
     const model = {
       posts: await toModels(items, viewer, { retry }),
-      pager: pagerOf(page, last, listPath),
+      pager: pagerOf(page, last, QUEUE),
       message: retry?.message,
       problems: retry?.problems ?? [],
     };

@@ -39,7 +39,6 @@ const Key = Type.String({ maxLength: 100 });
 const MOST_NAMED = 3;
 /** Labels by the kind of draft, which its key starts with. */
 const LABELS = { new: 'drafts:kind.new', reply: 'drafts:kind.reply', edit: 'drafts:kind.edit' };
-const addressOf = (page: number): string => (page > 1 ? `${LIST}?page=${page}` : LIST);
 
 /** The discussion that the form replies to: unfinished edits of its posts are offered beside the form. */
 const repliedIn = ({ key, discussion }: ComposerSlot): string | undefined =>
@@ -94,7 +93,7 @@ export function draftPages({ plugin, discussions, others, drafts, store, web }: 
     const shown = await drafts.shown(items, actor);
     const labels = new Map([...Object.entries(LABELS), ...others().map(({ kind, label }) => [kind, label] as const)]);
     const rows = shown.map(({ record, path }) => ({ ...record, path, label: labels.get(kindOf(record.key)) }));
-    const pager = pagerOf(page, last, addressOf);
+    const pager = pagerOf(page, last, LIST);
     const model = { rows, total, tabs: discussions.tabs(LIST, actor), pager };
     return view('@drafts/list', { name: 'drafts', title: phrase('drafts:title'), noindex: true, current: '/' }, model);
   });

@@ -51,7 +51,7 @@ export function reactionsTab({ web, discussions, markdown, reactions }: ProfileT
       const path = `/u/${encodeURIComponent(profile.username)}/reactions`;
       return web.fragment(viewer, '@reactions/profile', {
         rows: await rowsOf(given.slice(0, PAGE), viewer),
-        pager: pagerOf(page, given.length > PAGE ? page + 1 : page, (to) => (to > 1 ? `${path}?page=${to}` : path)),
+        pager: pagerOf(page, given.length > PAGE ? page + 1 : page, path),
       });
     },
   };

@@ -61,9 +61,7 @@ export function adminPages({ plugin, tags, counts }: TagDeps, admin: Admin): voi
   /** The list of tags by name, and below it the form for one tag or a new one. */
   const shown = ({ edited, page = 1, retry }: Shown): View => {
     const last = Math.max(1, Math.ceil(tags.all().length / PAGE));
-    const pager = pagerOf(Math.min(page, last), last, (number) =>
-      number > 1 ? `/admin/tags?page=${number}` : '/admin/tags',
-    );
+    const pager = pagerOf(Math.min(page, last), last, '/admin/tags');
     const model = {
       tags: tags.all().slice((pager.page - 1) * PAGE, pager.page * PAGE),
       pager,

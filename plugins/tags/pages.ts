@@ -58,7 +58,7 @@ export function tagPages({ plugin, visible, discussions }: TagDeps): void {
     shared(async (actor) => {
       const all = (await visible.visible(actor)).toSorted(byUsage);
       const last = Math.max(1, Math.ceil(all.length / PAGE));
-      const pager = pagerOf(Math.min(page, last), last, (number) => (number > 1 ? `/tags?page=${number}` : '/tags'));
+      const pager = pagerOf(Math.min(page, last), last, '/tags');
       const shown = all.slice((pager.page - 1) * PAGE, pager.page * PAGE);
       return view(
         '@tags/tags',

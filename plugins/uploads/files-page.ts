@@ -83,9 +83,7 @@ export function filesPage({ plugin, access, limits, web, reader, processor, stor
   ): Promise<View> => {
     // Rendered for a guest when a member's session ended in the meantime.
     const used = id === undefined ? { files: 0, bytes: 0 } : await store.used(id);
-    const pager = pagerOf(page, Math.max(1, Math.ceil(used.files / PAGE)), (number) =>
-      number > 1 ? `${FILES}?page=${number}` : FILES,
-    );
+    const pager = pagerOf(page, Math.max(1, Math.ceil(used.files / PAGE)), FILES);
     const { items } =
       id === undefined ? { items: [] } : await store.list(id, { limit: PAGE, offset: (page - 1) * PAGE });
     const rows = items.map((upload) => ({

@@ -682,23 +682,24 @@ export interface Pager {
 }
 
 /**
- * The model of `partials/pager`: the first, last and current page and its neighbours. `href` returns a page's URL;
- * pages count from 1.
+ * The model of `partials/pager`: the first, last and current page and its neighbours. `href` returns a page's URL, or
+ * is that of the first page if the others are `?page=2` and so on; pages count from 1.
  */
-export function pagerOf(page: number, pages: number, href: (page: number) => string): Pager {
+export function pagerOf(page: number, pages: number, href: string | ((page: number) => string)): Pager {
+  const hrefOf = typeof href === 'string' ? (number: number) => (number > 1 ? `${href}?page=${number}` : href) : href;
   const shown = [...new Set([1, page - 1, page, page + 1, pages])]
     .filter((number) => number >= 1 && number <= pages)
     .sort((a, b) => a - b);
   const links = shown.flatMap((number, index): PagerLink[] => {
-    const own = { number, href: href(number), current: number === page, gap: false };
+    const own = { number, href: hrefOf(number), current: number === page, gap: false };
     const skipped = index > 0 && number - (shown[index - 1] ?? number) > 1;
     return skipped ? [{ number: 0, href: '', current: false, gap: true }, own] : [own];
   });
   return {
     page,
     pages,
-    previous: page > 1 ? href(page - 1) : undefined,
-    next: page < pages ? href(page + 1) : undefined,
+    previous: page > 1 ? hrefOf(page - 1) : undefined,
+    next: page < pages ? hrefOf(page + 1) : undefined,
     links,
   };
 }

@@ -8,8 +8,6 @@ import { PAGE_SIZE, type PageDeps } from '../page-parts.ts';
 
 const pageOf = (query: Readonly<Record<string, string | undefined>>): number =>
   Math.min(Math.max(1, Math.trunc(Number(query['page'])) || 1), 100_000);
-const path = (profile: Author, tab: string, page: number): string =>
-  `/u/${encodeURIComponent(profile.username)}/${tab}${page > 1 ? `?page=${page}` : ''}`;
 
 /** Profile tabs with the discussions and posts of a member. */
 export function profileTabsOf(
@@ -18,7 +16,7 @@ export function profileTabsOf(
   statistics: AuthorStatistics,
 ): readonly ProfileTab[] {
   const pager = (profile: Author, tab: string, page: number, hasMore: boolean) =>
-    pagerOf(page, hasMore ? page + 1 : page, (number) => path(profile, tab, number));
+    pagerOf(page, hasMore ? page + 1 : page, `/u/${encodeURIComponent(profile.username)}/${tab}`);
   const discussions = async (
     profile: Author,
     viewer: Viewer,

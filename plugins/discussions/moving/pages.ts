@@ -86,7 +86,7 @@ export function movePages(deps: PageDeps, { data }: { readonly data: Data }): vo
       })),
       found_id: textOf(values['found_id']),
       reason: textOf(values['reason']),
-      pager: pagerOf(page, last, (number) => (number > 1 ? `${path}?page=${number}` : path)),
+      pager: pagerOf(page, last, path),
     };
     return view('@discussions/move', { name: 'move', title: phrase('discussions:move.title'), noindex: true }, model);
   };

@@ -61,11 +61,7 @@ export function historyPages({ plugin, reader, categories, rights, revisions }: 
       discussion,
       back: postPath(discussion.number, row.number),
       changes,
-      pager: pagerOf(
-        page,
-        hasMore ? page + 1 : page,
-        (number) => `/p/${row.id}/history${number > 1 ? `?page=${number}` : ''}`,
-      ),
+      pager: pagerOf(page, hasMore ? page + 1 : page, `/p/${row.id}/history`),
     };
     return view(
       '@discussions/history',

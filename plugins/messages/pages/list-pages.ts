@@ -62,7 +62,7 @@ export function listPages(deps: PageDeps): void {
     const model = {
       rows,
       write: mayWrite(actor),
-      pager: pagerOf(page, hasMore ? page + 1 : page, (number) => (number > 1 ? `${LIST}?page=${number}` : LIST)),
+      pager: pagerOf(page, hasMore ? page + 1 : page, LIST),
     };
     return view(
       '@messages/list',

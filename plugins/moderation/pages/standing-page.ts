@@ -34,9 +34,7 @@ export function standingPages({ plugin, discussions, log }: PagesDeps): void {
       });
       const model = {
         entries: await shown(items, actor),
-        pager: pagerOf(page, hasMore ? page + 1 : page, (number) =>
-          number > 1 ? `${STANDING}?page=${number}` : STANDING,
-        ),
+        pager: pagerOf(page, hasMore ? page + 1 : page, STANDING),
       };
       return view(
         '@moderation/standing',
