@@ -1,4 +1,5 @@
 import { createId, sql, type Clock, type Data } from 'parley-forum';
+import { repeatInBatches } from 'parley-forum/ports/personal-data';
 import type { LogWriter } from './log-writer.ts';
 
 const DAY = 86_400_000;
@@ -7,10 +8,7 @@ const DAY = 86_400_000;
  * soon.
  */
 const MIN_DAYS = 30;
-/**
- * Entries deleted in one transaction, during which new entries have to wait. More than in a step of `repeatInBatches`,
- * because each batch adds an entry to the log.
- */
+/** Entries deleted in one transaction, during which new ones have to wait: many, because each batch adds an entry. */
 const BATCH_SIZE = 5_000;
 
 /** The action of entries that say how much was deleted, and where the rest of the log begins. */
@@ -31,16 +29,16 @@ export interface RetentionDeps {
 export async function deleteOld(deps: RetentionDeps, days: number): Promise<void> {
   if (days === 0) return;
   const before = new Date(deps.clock.now() - Math.max(days, MIN_DAYS) * DAY);
-  while (!deps.signal.aborted && (await deleteBatch(deps, before)) === BATCH_SIZE);
+  await repeatInBatches(deps.signal, (limit) => deleteBatch(deps, before, limit), BATCH_SIZE);
 }
 
 /** Resolves to the number of deleted entries. */
-function deleteBatch({ data, clock, writer }: RetentionDeps, before: Date): Promise<number> {
+function deleteBatch({ data, clock, writer }: RetentionDeps, before: Date, limit: number): Promise<number> {
   return data.transaction(async () => {
     await writer.lock();
     // Deletes up to the first entry that is not too old, so that there are no gaps.
     const old = await data.one(sql<{ position: number; seal: string; count: number }>`
-      with first as (select position, seal, created_at from audit_entry order by position limit ${BATCH_SIZE}),
+      with first as (select position, seal, created_at from audit_entry order by position limit ${limit}),
       old as (select position, seal from first
         where position < coalesce((select min(position) from first where created_at >= ${before}), 9007199254740991))
       select position, seal, (select count(*) from old) as count from old order by position desc limit 1`);

@@ -1,11 +1,6 @@
-/** Number of members or rows processed at a time. */
+/** Number of members processed at a time. */
 const BATCH = 500;
 
 /** Splits `items` into batches that one statement can handle easily. */
 export const batches = <T>(items: readonly T[]): readonly (readonly T[])[] =>
   Array.from({ length: Math.ceil(items.length / BATCH) }, (_, at) => items.slice(at * BATCH, (at + 1) * BATCH));
-
-/** Repeats `step` until it returns fewer items than requested. */
-export async function batched(step: (limit: number) => Promise<readonly unknown[]>): Promise<void> {
-  while ((await step(BATCH)).length === BATCH);
-}

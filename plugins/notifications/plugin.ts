@@ -175,13 +175,10 @@ export default definePlugin({
       run: () => {
         const ago = (days: number): Date => new Date(clock.now() - days * DAY);
         const { 'notifications.days': days, 'notifications.most': most } = plugin.settings;
-        return store.cleanUp({
-          read: ago(RETENTION_DAYS.read),
-          old: ago(days),
-          most,
-          known: ago(RETENTION_DAYS.known),
-          changed,
-        });
+        return store.cleanUp(
+          { read: ago(RETENTION_DAYS.read), old: ago(days), most, known: ago(RETENTION_DAYS.known), changed },
+          plugin.signal,
+        );
       },
     });
     addSources(plugin, { environment, accounts, discussions, subscriptions, notifications, visibility });

@@ -1,6 +1,6 @@
 import { createId, sql, ZERO_ID, type Clock, type Data, type RawBuilder } from 'parley-forum';
 import { badCursor, decodeCursor, decodeMoment, isId, pageOfRows, type Page } from 'parley-forum/plugins/api';
-import { batched } from './batches.ts';
+import { repeatInBatches } from 'parley-forum/ports/personal-data';
 
 /** Stands for the absence of a category or member. */
 export const NONE = ZERO_ID;
@@ -234,32 +234,33 @@ export class Store {
    * Deletes read notifications older than `read`, all older than `old`, those of a member in excess of the newest
    * `most`, and keys older than `known`. `changed` is called with the members whose unread counts changed.
    */
-  async cleanUp({ read, old, most, known, changed }: CleanupLimits): Promise<void> {
-    const drop = (which: RawBuilder<unknown>): Promise<readonly unknown[]> =>
+  async cleanUp({ read, old, most, known, changed }: CleanupLimits, signal: AbortSignal): Promise<void> {
+    const drop = (which: RawBuilder<unknown>): Promise<number> =>
       this.#data.transaction(async () => {
         const gone = await this.#drop(which);
         const members = new Set(gone.filter(({ isRead }) => !isRead).map(({ userId }) => userId));
         if (members.size > 0) await changed([...members]);
-        return gone;
+        return gone.length;
       });
-    await batched((limit) =>
+    await repeatInBatches(signal, (limit) =>
       drop(sql`select id from notification where is_read and created_at < ${read} order by created_at limit ${limit}`),
     );
-    await batched((limit) =>
+    await repeatInBatches(signal, (limit) =>
       drop(sql`select id from notification where created_at < ${old} order by created_at limit ${limit}`),
     );
     const members = await this.#data.all(
       sql<{ id: string }>`select user_id as id from notification group by user_id having count(*) > ${most}`,
     );
     for (const { id } of members)
-      await batched((limit) =>
+      await repeatInBatches(signal, (limit) =>
         drop(sql`select id from notification where user_id = ${id}
           order by created_at desc, id desc offset ${most} limit ${limit}`),
       );
-    await batched((limit) =>
-      this.#data.all(sql`delete from notification_key where (user_id, key) in
-      (select user_id, key from notification_key where created_at < ${known} limit ${limit}) returning 1`),
-    );
+    await repeatInBatches(signal, async (limit) => {
+      const gone = await this.#data.all(sql`delete from notification_key where (user_id, key) in
+        (select user_id, key from notification_key where created_at < ${known} limit ${limit}) returning 1`);
+      return gone.length;
+    });
   }
 }
 

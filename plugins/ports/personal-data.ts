@@ -44,7 +44,7 @@ export const personalData = defineExtensionPoint<PersonalData>(
 /** For `order`: data to be erased last, such as copies and logs of what other plugins erase. */
 export const LAST = 100;
 
-/** Rows per statement of an export. */
+/** Rows that one step reads or handles. */
 const BATCH_SIZE = 200;
 
 /**
@@ -74,8 +74,12 @@ export async function* jsonList(rows: AsyncIterable<object> | Iterable<object>):
 
 /**
  * Repeats `step`, which handles up to `limit` rows and returns how many it handled, until it handles fewer or `signal`
- * aborts.
+ * aborts. A step that costs much however few rows it handles may handle more at a time than is usual.
  */
-export async function repeatInBatches(signal: AbortSignal, step: (limit: number) => Promise<number>): Promise<void> {
-  for (let done = BATCH_SIZE; done === BATCH_SIZE && !signal.aborted;) done = await step(BATCH_SIZE);
+export async function repeatInBatches(
+  signal: AbortSignal,
+  step: (limit: number) => Promise<number>,
+  limit = BATCH_SIZE,
+): Promise<void> {
+  for (let done = limit; done === limit && !signal.aborted;) done = await step(limit);
 }

@@ -1,5 +1,5 @@
 import { sql, ZERO_ID, type Data, type Extension, type PluginHandle } from 'parley-forum';
-import { personalData, type Mode, type PersonalData } from 'parley-forum/ports/personal-data';
+import { personalData, repeatInBatches, type Mode, type PersonalData } from 'parley-forum/ports/personal-data';
 
 interface PluginDataDeps {
   readonly data: Data;
@@ -11,9 +11,6 @@ interface ErasedAccount {
   /** The ids of the plugins that have erased what they stored about it. */
   readonly plugins: readonly string[];
 }
-
-/** The number of accounts read at a time. */
-const BATCH = 200;
 
 /**
  * Lets plugins erase what they store about an account. Plugins that are off at that time do so when they are on again.
@@ -52,14 +49,15 @@ export class PluginData {
    */
   async eraseMissed(signal: AbortSignal): Promise<void> {
     const running = [...new Set(this.#sources.map(({ plugin }) => plugin))];
-    for (let after = ZERO_ID, more = true; more && !signal.aborted;) {
+    let after = ZERO_ID;
+    await repeatInBatches(signal, async (limit) => {
       const accounts = await this.#data.all(sql<ErasedAccount>`
         select account_id as "accountId", mode, plugins from privacy_erasure
-        where account_id > ${after} and not plugins @> ${running}::text[] order by account_id limit ${BATCH}`);
+        where account_id > ${after} and not plugins @> ${running}::text[] order by account_id limit ${limit}`);
       for (const account of accounts) if (!signal.aborted) await this.#eraseRest(account, signal);
-      more = accounts.length === BATCH;
       after = accounts.at(-1)?.accountId ?? after;
-    }
+      return accounts.length;
+    });
   }
 
   get #sources(): readonly Extension<PersonalData>[] {

@@ -131,7 +131,7 @@ export default definePlugin({
       schema: Type.Object({}),
       cron: '13 3 * * *',
       run: async () => {
-        await deleteOldDeliveries(data, clock, own['webhooks.history_days']);
+        await deleteOldDeliveries({ data, clock, signal: plugin.signal }, own['webhooks.history_days']);
         await inbound.deleteOldIds();
       },
     });

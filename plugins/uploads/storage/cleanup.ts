@@ -1,12 +1,13 @@
 import { sql, ZERO_ID, type Clock, type Data } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
+import { repeatInBatches } from 'parley-forum/ports/personal-data';
 import type { FileTexts } from 'parley-forum/ports/pictures';
 import type { FileStorage } from './file-storage.ts';
 import { columnsWithFiles, idsIn } from './file-texts.ts';
 import type { UploadStore } from './upload-store.ts';
 
-/** Rows per statement. */
-const BATCH = 500;
+/** Unused files checked at a time: many, because each batch searches all texts. */
+const UNUSED_BATCH = 500;
 const DAY = 24 * 3_600_000;
 
 interface CleanupDeps {
@@ -47,11 +48,10 @@ export class UploadCleanup {
         and not exists (select 1 from upload_use x where x.upload_id = u.id)`);
     const before = new Date(now - unusedDays() * DAY);
     const columns = await columnsWithFiles(data, texts());
-    for (let more = true; more && !signal.aborted;) {
-      const unused = (
-        await data.all(sql<{ id: string }>`
-        select id from upload where unused_since < ${before} order by unused_since, id limit ${BATCH}`)
-      ).map(({ id }) => id);
+    const removeBatch = async (limit: number): Promise<number> => {
+      const rows = await data.all(sql<{ id: string }>`
+        select id from upload where unused_since < ${before} order by unused_since, id limit ${limit}`);
+      const unused = rows.map(({ id }) => id);
       const kept = await idsIn(data, columns, unused);
       // These are checked again after the same number of days.
       if (kept.length > 0)
@@ -59,23 +59,24 @@ export class UploadCleanup {
           where id = any(${kept}::uuid[]) and unused_since is not null`);
       const gone = unused.filter((id) => !kept.includes(id));
       if (gone.length > 0) await store.removeWhere(sql`unused_since < ${before} and id = any(${gone}::uuid[])`);
-      more = unused.length === BATCH;
-    }
+      return unused.length;
+    };
+    await repeatInBatches(signal, removeBatch, UNUSED_BATCH);
   }
 
   async #removeOrphans(signal: AbortSignal): Promise<void> {
     const { accounts, data, store } = this.#deps;
-    for (let after = ZERO_ID, more = true; more && !signal.aborted;) {
-      const owners = (
-        await data.all(sql<{ id: string }>`
-        select distinct account_id as id from upload where account_id > ${after} order by account_id limit ${BATCH}`)
-      ).map(({ id }) => id);
+    let after = ZERO_ID;
+    await repeatInBatches(signal, async (limit) => {
+      const rows = await data.all(sql<{ id: string }>`
+        select distinct account_id as id from upload where account_id > ${after} order by account_id limit ${limit}`);
+      const owners = rows.map(({ id }) => id);
       const known = await accounts.authors(owners);
       const gone = owners.filter((id) => !known.has(id));
       if (gone.length > 0) await store.removeWhere(sql`account_id = any(${gone}::uuid[])`);
-      more = owners.length === BATCH;
       after = owners.at(-1) ?? after;
-    }
+      return owners.length;
+    });
   }
 
   async #removeReplacedAvatars(): Promise<void> {
