@@ -100,7 +100,6 @@ export class Forms {
       '@accounts/login',
       { name: 'login', title: phrase('accounts:login.title'), canonical: '/login', noindex: true },
       model,
-      shown.retry?.status ?? 200,
     );
   }
 
@@ -115,7 +114,6 @@ export class Forms {
       '@accounts/register',
       { name: 'register', title: phrase('accounts:register.submit'), canonical: '/register', noindex: true },
       model,
-      shown.retry?.status ?? 200,
     );
   }
 
@@ -131,7 +129,6 @@ export class Forms {
       '@accounts/settings-profile',
       { name: 'settings', title: phrase('accounts:settings.profile'), noindex: true },
       model,
-      shown.retry?.status ?? 200,
     );
   }
 
@@ -147,7 +144,6 @@ export class Forms {
       '@accounts/login-confirm',
       { name: 'login', title: phrase('accounts:confirm.title'), noindex: true },
       model,
-      shown.retry?.status ?? 200,
     );
   }
 
@@ -158,7 +154,6 @@ export class Forms {
       '@accounts/settings-password',
       { name: 'settings', title: phrase('accounts:password.first'), noindex: true, current: SECURITY },
       model,
-      shown.retry?.status ?? 200,
     );
   }
 
@@ -168,7 +163,6 @@ export class Forms {
       '@accounts/settings-email',
       { name: 'settings', title: phrase('accounts:email.title'), noindex: true, current: SECURITY },
       model,
-      shown.retry?.status ?? 200,
     );
   }
 
@@ -195,7 +189,6 @@ export class Forms {
       '@accounts/settings-security',
       { name: 'settings', title: phrase('accounts:settings.security'), noindex: true, current: SECURITY },
       model,
-      shown.retry?.status ?? 200,
     );
   }
 
@@ -211,7 +204,6 @@ export class Forms {
       '@accounts/settings-sessions',
       { name: 'settings', title: phrase('accounts:settings.sessions'), noindex: true, current: SECURITY },
       model,
-      shown.retry?.status ?? 200,
     );
   }
 

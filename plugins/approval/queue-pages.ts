@@ -68,7 +68,6 @@ export function queuePages(deps: PagesDeps): void {
       '@approval/queue',
       { name: 'approval', title: phrase('approval:title'), noindex: true, current: QUEUE },
       model,
-      retry?.status,
     );
   };
   plugin.route(pages, {

@@ -144,12 +144,7 @@ export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly
       reminds,
       ...formErrors(retry),
     };
-    return view(
-      '@bookmarks/edit',
-      { name: 'bookmark', title: phrase('bookmarks:edit.title'), noindex: true },
-      model,
-      retry?.status,
-    );
+    return view('@bookmarks/edit', { name: 'bookmark', title: phrase('bookmarks:edit.title'), noindex: true }, model);
   };
   const rerender = async (retry: Retry): Promise<View> => {
     const found = await load(retry);

@@ -90,7 +90,6 @@ export function queuePages({ plugin, cache, access, markdown, reader, writer }: 
       '@message-reports/one',
       { name: 'reports', title: phrase('message-reports:one'), noindex: true, current: QUEUE },
       model,
-      retry?.status,
     );
   };
   const path = `${QUEUE}/:id`;

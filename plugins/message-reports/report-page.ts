@@ -44,10 +44,7 @@ export function reportPage({ plugin, access, writer, web }: ReportPageDeps): voi
     return found?.author.id === actor.id ? undefined : found;
   };
 
-  const formView = (
-    found: ReportableMessage,
-    { body = {}, message, problems = [], status }: Partial<Retry> = {},
-  ): View => {
+  const formView = (found: ReportableMessage, { body = {}, message, problems = [] }: Partial<Retry> = {}): View => {
     const model = {
       author: found.author,
       html: new SafeHtml(found.html),
@@ -65,7 +62,6 @@ export function reportPage({ plugin, access, writer, web }: ReportPageDeps): voi
       '@message-reports/report',
       { name: 'report', title: phrase('message-reports:report.title'), noindex: true, current: CONVERSATIONS },
       model,
-      status,
     );
   };
   const rerender = async (retry: Retry): Promise<View> => {

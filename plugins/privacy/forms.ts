@@ -18,7 +18,7 @@ const HEAD: PageHead = { name: 'settings', title: phrase('privacy:title'), noind
 export function overview(choices: VisibilityChoices, retry?: Retry): View {
   const { hide_presence: presence, hide_last_seen: lastSeen } = retry?.body ?? {};
   const shown = presence === undefined && lastSeen === undefined ? choices : { presence, lastSeen };
-  return view('@privacy/settings', HEAD, { ...shown, ...formErrors(retry) }, retry?.status ?? 200);
+  return view('@privacy/settings', HEAD, { ...shown, ...formErrors(retry) });
 }
 
 /** Asks what should happen to the member's posts, and for their username, which nobody types by accident. */
@@ -29,7 +29,6 @@ export function deletePage(days: number, retry?: Retry): View {
     '@privacy/delete',
     { ...HEAD, title: phrase('privacy:delete.title') },
     { days, mode, username, ...formErrors(retry) },
-    retry?.status ?? 200,
   );
 }
 

@@ -62,12 +62,7 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
       chosen: [retry?.body['category_ids'] ?? []].flat(),
       ...formErrors(retry),
     };
-    return view(
-      '@pro-feeds/settings',
-      { name: 'settings', title: phrase('pro-feeds:title'), noindex: true },
-      model,
-      retry?.status ?? 200,
-    );
+    return view('@pro-feeds/settings', { name: 'settings', title: phrase('pro-feeds:title'), noindex: true }, model);
   };
   const options = { rerender: (retry: Retry) => feeds(retry.actor, { retry }) };
 

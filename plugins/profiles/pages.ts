@@ -77,7 +77,6 @@ function settingsForm({ plugin, access, accounts, profiles, web }: PageDeps): vo
       '@profiles/settings',
       { name: 'settings', title: phrase('profiles:about'), noindex: true, current: SETTINGS },
       { panel: await panel(viewer, retry), ...formErrors(retry) },
-      retry?.status ?? 200,
     );
 
   plugin.extend(

@@ -29,8 +29,7 @@ export function addConfirmationPages(
 
   const ours = (pending: PendingLogin | undefined): PendingLogin | undefined =>
     pending?.step === name ? pending : undefined;
-  const verifyView = (retry?: Retry): View =>
-    view('@recovery/verify', head('confirm.title'), formErrors(retry), retry?.status ?? 200);
+  const verifyView = (retry?: Retry): View => view('@recovery/verify', head('confirm.title'), formErrors(retry));
   plugin.route(pages, { method: 'get', path: VERIFY, can: 'public' })(async ({ req }) =>
     ours(await sessions.pendingLogin(req)) ? verifyView() : redirect('/login'),
   );

@@ -66,7 +66,7 @@ export function addEmailChangePages(
       email: await changes.pendingEmail(account),
       ...formErrors(retry),
     };
-    return view('@recovery/change', head('change.title'), model, retry?.status ?? 200);
+    return view('@recovery/change', head('change.title'), model);
   };
   const rerender = async (retry: Retry): Promise<View> => {
     protectPage(retry.res);

@@ -62,7 +62,7 @@ export function addResetPages(plugin: PluginHandle, { resets, accounts, http, we
 
   const forgotView = (retry?: Retry): View => {
     const model = { email: retry?.body['email'], ...formErrors(retry) };
-    return view('@recovery/forgot', { ...head('forgot.link'), canonical: FORGOT }, model, retry?.status ?? 200);
+    return view('@recovery/forgot', { ...head('forgot.link'), canonical: FORGOT }, model);
   };
   plugin.route(pages, { method: 'get', path: FORGOT, can: 'public' })(() => forgotView());
   plugin.route(pages, { method: 'get', path: SENT, can: 'public' })(() =>
@@ -84,7 +84,7 @@ export function addResetPages(plugin: PluginHandle, { resets, accounts, http, we
       policy: accounts.passwordPolicy,
       ...formErrors(retry),
     };
-    return view('@recovery/reset', head('reset.title'), model, retry?.status ?? 200);
+    return view('@recovery/reset', head('reset.title'), model);
   };
   const rerender = async (retry: Retry): Promise<View> => {
     protectPage(retry.res);

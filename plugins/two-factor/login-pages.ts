@@ -29,7 +29,6 @@ export function addLoginPages(plugin: PluginHandle, { service, verifier, session
       '@two-factor/login',
       { name: 'login', title: phrase('two-factor:title'), noindex: true },
       formErrors(retry),
-      retry?.status ?? 200,
     );
   };
   const ours = (pending: PendingLogin | undefined): PendingLogin | undefined =>

@@ -78,7 +78,7 @@ export function addSettingsPages(
       ));
     const download = codes && downloadOf(codes, web.say(phrase('two-factor:codes.download')));
     const model = { ...state, setup, codes, download, ...formErrors(retry) };
-    return view('@two-factor/settings', HEAD, model, retry?.status ?? 200);
+    return view('@two-factor/settings', HEAD, model);
   };
   /** Codes are shown only once, so the browser must not cache them either. */
   const codesPage = async (viewer: Viewer, res: Response, codes: readonly string[]) => {

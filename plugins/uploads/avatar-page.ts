@@ -40,7 +40,6 @@ export function avatarPage({ plugin, access, accounts, limits, web, reader, proc
       '@uploads/avatar',
       { name: 'settings', title: phrase('uploads:avatar.title'), noindex: true, current: PROFILE },
       { panel: await web.fragment(viewer, '@uploads/avatar-panel', await model(viewer, retry)), ...formErrors(retry) },
-      retry?.status ?? 200,
     );
   const options = { rerender: (retry: Retry) => page(retry.actor, retry) };
 

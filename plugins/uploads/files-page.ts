@@ -103,7 +103,6 @@ export function filesPage({ plugin, access, limits, web, reader, processor, stor
       '@uploads/files',
       { name: 'settings', title: phrase('uploads:title'), noindex: true },
       { rows, pager, room, limits: limitsOf(), ...formErrors(retry) },
-      retry?.status ?? 200,
     );
   };
   const options = { rerender: (retry: Retry) => files(retry.actor, { retry }) };

@@ -216,7 +216,7 @@ export const negotiated = (page: Negotiated['page'], json: object, status = 200)
 
 /**
  * Passed to a form handler's `rerender` when the CSRF token or the input was refused, to render the form again with the
- * submitted values.
+ * submitted values. It is sent with `status`, whatever the view says.
  */
 export interface Retry {
   readonly req: Request;

@@ -123,7 +123,6 @@ export function bulkPages(deps: PageDeps, { accounts }: { readonly accounts: Pic
       '@discussions/bulk',
       { name: 'moderation', title: phrase('discussions:bulk.title'), noindex: true, current: BULK_PATH },
       model,
-      retry?.status,
     );
   };
 

@@ -106,7 +106,7 @@ export function conversationPages(deps: PageDeps): void {
       composer: write && writingField(draft, { key: replyKey(conversation.id), rows: 6 }),
     };
     const title = conversation.subject === '' ? phrase('messages:untitled') : conversation.subject;
-    return view('@messages/conversation', { name: 'conversation', title, noindex: true }, model, draft.status);
+    return view('@messages/conversation', { name: 'conversation', title, noindex: true }, model);
   };
 
   plugin.route(pages, {

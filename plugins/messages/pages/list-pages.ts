@@ -90,7 +90,7 @@ export function listPages(deps: PageDeps): void {
       }),
     };
     const head = { name: 'message', title: phrase('messages:new.title'), noindex: true };
-    return view('@messages/new', head, model, draft.status);
+    return view('@messages/new', head, model);
   };
 
   plugin.route(pages, { method: 'get', path: NEW, can: sendMessages, query: Query })(async ({ actor, query }) => {

@@ -46,7 +46,7 @@ export function messagePages(deps: PageDeps): void {
       composer: writingField(draft, { key: editKey(message.id), cancel: back, rows: 8 }),
     };
     const title = phrase('messages:edit.page');
-    return view('@messages/edit', { name: 'message', title, noindex: true }, model, draft.status);
+    return view('@messages/edit', { name: 'message', title, noindex: true }, model);
   };
 
   plugin.route(pages, { ...edit, method: 'get', query: Type.Object({ draft: Text }) })(

@@ -12,7 +12,6 @@ export function settingsPage({ plugin, rules }: PageDeps): void {
       '@messages/settings',
       { name: 'settings', title: phrase('messages:settings.title'), noindex: true, current: SETTINGS },
       { open, ...formErrors(retry) },
-      retry?.status,
     );
 
   plugin.route(pages, { method: 'get', path: SETTINGS, can: 'member' })(async ({ actor }) =>

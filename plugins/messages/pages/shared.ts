@@ -30,14 +30,8 @@ export interface FormDraft {
   readonly message?: string | undefined;
   readonly problems?: Retry['problems'] | undefined;
   readonly preview?: SafeHtml | undefined;
-  readonly status?: number | undefined;
 }
-export const draftOf = ({ body, message, problems, status }: Retry): FormDraft => ({
-  values: body,
-  message,
-  problems,
-  status,
-});
+export const draftOf = ({ body, message, problems }: Retry): FormDraft => ({ values: body, message, problems });
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** The arguments of the writing field. */

@@ -38,7 +38,7 @@ export function postNotePages(
       ...formErrors(retry),
     };
     const title = phrase('moderation:post-notes.title', { number: post.number });
-    return view('@moderation/post-notes', { name: 'moderation', title, noindex: true }, model, retry?.status);
+    return view('@moderation/post-notes', { name: 'moderation', title, noindex: true }, model);
   };
   const rerender = async (retry: Retry): Promise<View> => {
     const post = await load(retry);

@@ -71,7 +71,6 @@ export function addPreferencePages(
       '@notifications/settings',
       { name: 'settings', title: phrase('notifications:title'), noindex: true },
       { columns, kinds, digests, ...formErrors(retry) },
-      retry?.status ?? 200,
     );
   };
   const recordOf = (actor: Viewer, chosen: Preferences): NotificationPreferences => ({

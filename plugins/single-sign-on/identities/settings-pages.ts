@@ -59,7 +59,6 @@ export function addSettingsPages(
         current: '/settings/security',
       },
       model,
-      retry?.status ?? 200,
     );
   };
   const options = { confirm: true, rerender: (retry: Retry) => page(retry.actor, retry) };

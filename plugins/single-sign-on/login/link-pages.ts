@@ -90,7 +90,6 @@ export function addLinkPages(
       '@single-sign-on/unknown',
       { ...head, title: phrase('single-sign-on:unknown.title', { provider: provider.name }) },
       model,
-      retry?.status ?? 200,
     );
   };
 

@@ -109,7 +109,6 @@ export function addLoginPages(plugin: PluginHandle, deps: LoginPagesDeps): void 
         pending: values['pending'],
         ...formErrors(retry),
       },
-      retry?.status ?? 200,
     );
   const rerender = async (retry: Retry): Promise<View> => {
     const { name, slug } = await providers.named(retry.params['provider'] ?? '');

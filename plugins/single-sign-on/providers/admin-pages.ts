@@ -107,7 +107,7 @@ export function addAdminPages(
       ...formErrors(retry),
     };
     const head = { title: phrase('single-sign-on:admin.title'), current: ROOT };
-    return admin.view('@single-sign-on/admin', head, model, retry?.status ?? 200);
+    return admin.view('@single-sign-on/admin', head, model);
   };
   const rerender = (retry: Retry): Promise<View> => shown(String(retry.body['id'] ?? ''), { retry });
 

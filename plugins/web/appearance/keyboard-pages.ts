@@ -86,7 +86,7 @@ export function addKeyboard(plugin: PluginHandle, http: Http, localeOf: (req: Re
     const problems = errors.problems.map((problem) => ({ ...problem, label: labels[problem.field] }));
     const head = { name: 'settings', title: phrase('web:keyboard'), noindex: true, current: SETTINGS };
     const model = { ...errors, problems, areas: byArea(fields), member: !isGuest(actor), all: PAGE };
-    return view('@web/keyboard-settings', head, model, retry?.status ?? 200);
+    return view('@web/keyboard-settings', head, model);
   };
   const typed = (body: Readonly<Record<string, unknown>>): OwnKeys => {
     const given = Object.entries((body['keys'] ?? {}) as Readonly<Record<string, unknown>>);

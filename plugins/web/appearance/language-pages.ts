@@ -57,7 +57,7 @@ export function addLanguagePages(
       ...formErrors(retry),
     };
     const head = { name: 'settings', title: phrase('web:locale.title'), noindex: true, current: PAGE };
-    return view('@web/language', head, model, retry?.status ?? 200);
+    return view('@web/language', head, model);
   };
 
   plugin.route(pages, { method: 'get', path: PAGE, can: 'member' })(({ actor }) => page(actor));

@@ -36,12 +36,14 @@ export function addAppearance(
     const { text: size, ...preferences } = toPreferences({ ...chosenIn(req), ...retry?.body });
     const language = retry?.body['language'] ?? readLanguage(req.headers.cookie, http.secure(req));
     const languages = languageOptions(offered());
-    return view(
-      '@web/appearance',
-      head,
-      { ...preferences, size, language, languages, member: !isGuest(actor), ...formErrors(retry) },
-      retry?.status ?? 200,
-    );
+    return view('@web/appearance', head, {
+      ...preferences,
+      size,
+      language,
+      languages,
+      member: !isGuest(actor),
+      ...formErrors(retry),
+    });
   };
   const rerender = (retry: Retry): View => page(retry, retry);
 
