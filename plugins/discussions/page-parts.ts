@@ -9,7 +9,7 @@ import {
   type PostStub,
 } from 'parley-forum/plugins/discussions';
 import type { Markdown } from 'parley-forum/plugins/markdown';
-import { SafeHtml, errorsByField, type Retry } from 'parley-forum/plugins/web';
+import { formErrors, SafeHtml, textOf, type FormDraft } from 'parley-forum/plugins/web';
 import { numberOf, postPath } from './identifiers.ts';
 import { lastDayBefore } from './reading/days.ts';
 import type { RouteDeps } from './discussion-routes.ts';
@@ -59,19 +59,6 @@ export function findOrFollow({ reader }: Pick<PageDeps, 'reader'>) {
   };
 }
 
-/** The values of a form: the initial ones, or those of a rejected submission with its problems. */
-export interface FormDraft {
-  readonly values: Readonly<Record<string, unknown>>;
-  readonly message?: string | undefined;
-  readonly problems?: Retry['problems'] | undefined;
-  readonly preview?: SafeHtml | undefined;
-}
-export const draftOf = ({ body, message, problems }: Retry): FormDraft => ({ values: body, message, problems });
-/** Problems by field name, for the inputs. */
-export const problemsByField = ({ problems = [] }: FormDraft): Readonly<Record<string, string>> =>
-  errorsByField(problems);
-export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-
 /** The time zone in which the site counts days. */
 export const siteZone = ({ settings }: Pick<PageDeps, 'settings'>): string =>
   String(settings.get('site.timezone') ?? 'UTC');
@@ -101,7 +88,7 @@ export const replyKey = ({ id }: DiscussionHead): string => `reply-${id}`;
 /** Arguments of the composer partial; a rejected or previewed draft includes its problem and its preview. */
 export function composer(draft: FormDraft, given: ComposerInput): object {
   const { values, preview } = draft;
-  const wrong = problemsByField(draft);
+  const { wrong } = formErrors(draft);
   return {
     name: 'content',
     value: textOf(values['content']),
@@ -122,15 +109,6 @@ export const initialValues = async (
 ): Promise<FormDraft> => ({
   values: queryOf(req)['draft'] === undefined ? values : await plugin.filter(composerValues, values, { key, viewer }),
 });
-
-/**
- * Renders a preview, for those who pressed the button without script. If the text cannot be rendered, the reason is
- * returned as a problem instead.
- */
-export const previewOf = async (markdown: Markdown, values: Readonly<Record<string, unknown>>): Promise<FormDraft> => {
-  const content = textOf(values['content']);
-  return { values, preview: content.trim() === '' ? undefined : new SafeHtml(await markdown.render(content)) };
-};
 
 /** The model of the stub of a post that was deleted, or moved to another discussion. */
 function placeModel(

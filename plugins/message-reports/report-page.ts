@@ -3,8 +3,8 @@ import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { messageActions } from 'parley-forum/plugins/messages';
 import { REASONS, report } from 'parley-forum/plugins/reports';
 import {
-  errorsByField,
   fill,
+  formErrors,
   pages,
   phrase,
   redirect,
@@ -44,7 +44,7 @@ export function reportPage({ plugin, access, writer, web }: ReportPageDeps): voi
     return found?.author.id === actor.id ? undefined : found;
   };
 
-  const formView = (found: ReportableMessage, { body = {}, message, problems = [] }: Partial<Retry> = {}): View => {
+  const formView = (found: ReportableMessage, retry?: Retry): View => {
     const model = {
       author: found.author,
       html: new SafeHtml(found.html),
@@ -53,10 +53,8 @@ export function reportPage({ plugin, access, writer, web }: ReportPageDeps): voi
       list: CONVERSATIONS,
       form: pathOf(found.id),
       back: placeOf(found),
-      values: body,
-      message,
-      problems,
-      wrong: errorsByField(problems),
+      values: retry?.body ?? {},
+      ...formErrors(retry),
     };
     return view(
       '@message-reports/report',

@@ -4,8 +4,8 @@ import { postMenu, type Discussions, type PostHead } from 'parley-forum/plugins/
 import type { Markdown } from 'parley-forum/plugins/markdown';
 import { REASONS, report } from 'parley-forum/plugins/reports';
 import {
-  errorsByField,
   fill,
+  formErrors,
   pages,
   phrase,
   redirect,
@@ -36,16 +36,14 @@ const postOf =
 /** /p/{id}/report, and the link to it in the menu of a post. */
 export function reportPages({ plugin, access, discussions, writer, web }: PagesDeps): void {
   const find = postOf(discussions);
-  const formView = (post: PostHead, { body = {}, message, problems = [] }: Partial<Retry> = {}): View => {
+  const formView = (post: PostHead, retry?: Retry): View => {
     const model = {
       number: post.number,
       discussion: post.discussion,
       action: `/p/${post.id}/report`,
       back: pathOf(post),
-      values: body,
-      message,
-      problems,
-      wrong: errorsByField(problems),
+      values: retry?.body ?? {},
+      ...formErrors(retry),
     };
     return view(
       '@reports/report',

@@ -230,14 +230,35 @@ export interface Retry {
   readonly status: number;
 }
 
+/** The values of a form: the initial ones, or those of a submission that was refused or previewed. */
+export interface FormDraft {
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly message?: string | undefined;
+  readonly problems?: readonly FieldProblem[] | undefined;
+  readonly preview?: SafeHtml | undefined;
+}
+export const draftOf = ({ body, message, problems }: Retry): FormDraft => ({ values: body, message, problems });
+
+/** A draft with its text rendered, for those who asked for a preview without script. */
+export async function previewOf(
+  markdown: { render(content: string): Promise<string> },
+  values: FormDraft['values'],
+): Promise<FormDraft> {
+  const content = textOf(values['content']);
+  return { values, preview: content.trim() === '' ? undefined : new SafeHtml(await markdown.render(content)) };
+}
+
+/** The value of a field for text, empty if something else was submitted. */
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
 /**
  * The errors of a refused form as `partials/problems` and fields show them; `wrong` is keyed by field. Empty when the
  * form is shown for the first time.
  */
-export const formErrors = (retry: Pick<Retry, 'message' | 'problems'> | undefined) => ({
-  message: retry?.message,
-  problems: retry?.problems ?? [],
-  wrong: errorsByField(retry?.problems ?? []),
+export const formErrors = (draft: Pick<FormDraft, 'message' | 'problems'> | undefined) => ({
+  message: draft?.message,
+  problems: draft?.problems ?? [],
+  wrong: errorsByField(draft?.problems ?? []),
 });
 
 /** All problem messages of each field, joined into one string. */

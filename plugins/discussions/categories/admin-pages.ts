@@ -11,6 +11,8 @@ import {
   type Category,
 } from 'parley-forum/plugins/discussions';
 import {
+  draftOf,
+  formErrors,
   negotiated,
   OpenedField,
   openedForm,
@@ -18,6 +20,7 @@ import {
   phrase,
   redirect,
   touchedIn,
+  type FormDraft,
   type Retry,
   type View,
   type Web,
@@ -26,7 +29,7 @@ import { CategoryBody, plainCategory, withFields } from '../schemas.ts';
 import { audienceName } from './audience-names.ts';
 import { fieldSaves } from '../writing/drafts.ts';
 import { shownFields } from '../writing/opened-form.ts';
-import { queryOf, draftOf, problemsByField, type PageDeps, type FormDraft } from '../page-parts.ts';
+import { queryOf, type PageDeps } from '../page-parts.ts';
 
 const AUDIENCE_WORDS = ['everyone', 'members', 'staff'] as const;
 /** Names of the 24 steps around the colour wheel, starting at 0°. */
@@ -129,9 +132,7 @@ export function adminPages(
     const parent = categories.all().find(({ id }) => id === edited?.parentId);
     const roots = categories.all().filter(({ id, parentId }) => parentId === null && id !== edited?.id);
     const model = {
-      message: draft.message,
-      problems: draft.problems,
-      wrong: problemsByField(draft),
+      ...formErrors(draft),
       values: draft.values,
       opened: draft.values['_opened'],
       extra: { category: edited, values: draft.values },

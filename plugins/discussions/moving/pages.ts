@@ -1,9 +1,21 @@
 import { InvalidInput, notFound, Type, type Data } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { moderate, type DiscussionHead } from 'parley-forum/plugins/discussions';
-import { pagerOf, pages, phrase, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
+import {
+  draftOf,
+  formErrors,
+  pagerOf,
+  pages,
+  phrase,
+  redirect,
+  textOf,
+  view,
+  type FormDraft,
+  type Retry,
+  type View,
+} from 'parley-forum/plugins/web';
 import { discussionPath, numberOf, postPath } from '../identifiers.ts';
-import { draftOf, findByPath, problemsByField, queryOf, textOf, type FormDraft, type PageDeps } from '../page-parts.ts';
+import { findByPath, queryOf, type PageDeps } from '../page-parts.ts';
 import { ReasonField } from '../schemas.ts';
 import { findByTitle } from '../lists/suggestions.ts';
 import { MAX_CHOSEN, namedDiscussion, titleWords } from './destination.ts';
@@ -59,9 +71,7 @@ export function movePages(deps: PageDeps, { data }: { readonly data: Data }): vo
     const typed = textOf(values['discussion_id']);
     const others = await foundBy(head, typed, viewer);
     const model = {
-      message: draft.message,
-      problems: draft.problems,
-      wrong: problemsByField(draft),
+      ...formErrors(draft),
       discussion: head,
       back: discussionPath(head),
       path,

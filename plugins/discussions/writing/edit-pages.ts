@@ -9,13 +9,18 @@ import {
   type PinPlace,
 } from 'parley-forum/plugins/discussions';
 import {
+  draftOf,
+  formErrors,
   OpenedField,
   pages,
   phrase,
-  type Phrase,
+  previewOf,
   redirect,
-  type Redirect,
+  textOf,
   view,
+  type FormDraft,
+  type Phrase,
+  type Redirect,
   type Retry,
   type View,
 } from 'parley-forum/plugins/web';
@@ -27,18 +32,7 @@ import { collides, formValues, initialForm, touchedFields, type FormValues } fro
 import type { FoundPost } from '../reading/reader.ts';
 import { cacheTagsOf } from '../discussion-routes.ts';
 import { ReasonField, withFields } from '../schemas.ts';
-import {
-  composer,
-  findByPath,
-  initialValues,
-  previewOf,
-  draftOf,
-  textOf,
-  siteZone,
-  problemsByField,
-  type PageDeps,
-  type FormDraft,
-} from '../page-parts.ts';
+import { composer, findByPath, initialValues, siteZone, type PageDeps } from '../page-parts.ts';
 
 const Text = Type.Optional(Type.String());
 /** Where the discussion is pinned; empty if it is not. */
@@ -64,8 +58,7 @@ const reasonOf = (viewer: Viewer, authorId: string, draft?: FormDraft): object =
   viewer.id === authorId ? {} : { asks: true, reason: textOf(draft?.values['reason']) };
 
 const confirmView = (title: Phrase, model: object, draft?: FormDraft): View => {
-  const trouble = draft && { message: draft.message, problems: draft.problems, wrong: problemsByField(draft) };
-  return view('@discussions/confirm', { name: 'confirm', title, noindex: true }, { ...model, ...trouble });
+  return view('@discussions/confirm', { name: 'confirm', title, noindex: true }, { ...model, ...formErrors(draft) });
 };
 
 /** Where the author or a moderator is redirected after deleting a discussion. */
@@ -87,9 +80,7 @@ export function postPages(deps: PageDeps): void {
 
   const editView = (post: FoundPost, viewer: Viewer, draft: FormDraft): View => {
     const model = {
-      message: draft.message,
-      problems: draft.problems,
-      wrong: problemsByField(draft),
+      ...formErrors(draft),
       number: post.row.number,
       discussion: post.discussion,
       back: pathOf(post),
@@ -240,11 +231,9 @@ export function managePages(deps: PageDeps): void {
     const open = categories
       .visible(viewer)
       .filter((category) => category.id === head.categoryId || categories.rights(category, viewer).create);
-    const wrong = problemsByField(draft);
+    const errors = formErrors(draft);
     const model = {
-      message: draft.message,
-      problems: draft.problems,
-      wrong,
+      ...errors,
       title: textOf(draft.values['title']),
       category_id: textOf(draft.values['category_id']),
       options: open.map(({ id, name }) => ({ value: id, label: name })),
@@ -255,7 +244,12 @@ export function managePages(deps: PageDeps): void {
       action: `/d/${head.number}/edit`,
       back: discussionPath(head),
       ...reasonOf(viewer, head.authorId, draft),
-      fields: { writes: 'discussion', discussion: head, values: draft.values, wrong } satisfies ComposerSlot,
+      fields: {
+        writes: 'discussion',
+        discussion: head,
+        values: draft.values,
+        wrong: errors.wrong,
+      } satisfies ComposerSlot,
     };
     return view(
       '@discussions/manage',
@@ -354,9 +348,7 @@ export function managePages(deps: PageDeps): void {
       back: discussionPath(head),
       fields: [{ name: 'action', value: what }],
       today: dayOf(new Date(clock.now()), zone()),
-      wrong: problemsByField(draft),
-      message: draft.message,
-      problems: draft.problems,
+      ...formErrors(draft),
     };
     return view('@discussions/moderate', { name: 'edit', title, noindex: true }, model);
   };

@@ -2,7 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { HttpError, Type } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { discussionFields, type DiscussionHead, type PostRecord } from 'parley-forum/plugins/discussions';
-import { pages, phrase, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
+import {
+  draftOf,
+  formErrors,
+  pages,
+  phrase,
+  previewOf,
+  redirect,
+  textOf,
+  view,
+  type FormDraft,
+  type Retry,
+  type View,
+} from 'parley-forum/plugins/web';
 import { discussionPath, postPath } from '../identifiers.ts';
 import { withFields } from '../schemas.ts';
 import {
@@ -10,15 +22,10 @@ import {
   findOrMerged,
   initialValues,
   numberInPath,
-  previewOf,
   quotation,
   queryOf,
   replyKey,
-  draftOf,
-  textOf,
-  problemsByField,
   type PageDeps,
-  type FormDraft,
 } from '../page-parts.ts';
 
 const Text = Type.Optional(Type.String());
@@ -73,10 +80,8 @@ export function writingPages(deps: PageDeps): void {
     const chosen = textOf(draft.values['category_id']);
     const category = open.find(({ id, slug }) => id === chosen || slug === chosen);
     const model = {
-      message: draft.message,
-      problems: draft.problems,
+      ...formErrors(draft),
       draft: draftParameter(id),
-      wrong: problemsByField(draft),
       title: textOf(draft.values['title']),
       category_id: category?.id ?? '',
       options: open.map(({ id, name, description, hue }) => ({ value: id, label: name, help: description, hue })),

@@ -1,23 +1,23 @@
 import { notFound, Type } from 'parley-forum';
 import { isGuest, type Member } from 'parley-forum/plugins/access';
 import { sendMessages, type MessageRecord } from 'parley-forum/plugins/messages';
-import { pages, phrase, redirect, SafeHtml, view, type Retry, type View } from 'parley-forum/plugins/web';
+import {
+  draftOf,
+  pages,
+  phrase,
+  previewOf,
+  redirect,
+  SafeHtml,
+  textOf,
+  view,
+  type FormDraft,
+  type Retry,
+  type View,
+} from 'parley-forum/plugins/web';
 import type { Conversation, MessageRequest } from '../conversation-store.ts';
 import { conversationRecords, messageRecords, pathOf } from '../records.ts';
 import { replyKey } from '../draft-keys.ts';
-import {
-  draftOf,
-  editPath,
-  initialDraft,
-  LIST,
-  othersOf,
-  previewOf,
-  removePath,
-  textOf,
-  writingField,
-  type FormDraft,
-  type PageDeps,
-} from './shared.ts';
+import { editPath, initialDraft, LIST, othersOf, removePath, writingField, type PageDeps } from './shared.ts';
 
 /** Number of messages on a page. */
 const PAGE = 20;

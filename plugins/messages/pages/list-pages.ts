@@ -2,30 +2,23 @@ import { Type } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { MAX_SUBJECT, sendMessages } from 'parley-forum/plugins/messages';
 import {
-  errorsByField,
+  draftOf,
+  formErrors,
   navigation,
   pagerOf,
   pages,
   phrase,
+  previewOf,
   redirect,
   shortcuts,
+  textOf,
   view,
+  type FormDraft,
   type View,
 } from 'parley-forum/plugins/web';
 import { conversationRecords, pathOf } from '../records.ts';
 import { newKey } from '../draft-keys.ts';
-import {
-  draftOf,
-  initialDraft,
-  LIST,
-  NEW,
-  othersOf,
-  previewOf,
-  textOf,
-  writingField,
-  type FormDraft,
-  type PageDeps,
-} from './shared.ts';
+import { initialDraft, LIST, NEW, othersOf, writingField, type PageDeps } from './shared.ts';
 
 /** Number of conversations on a page, and of people named in a row. */
 const [PAGE, NAMED] = [20, 3];
@@ -73,12 +66,10 @@ export function listPages(deps: PageDeps): void {
 
   /** `to`: the recipient named in the URL. */
   const newView = (draft: FormDraft, to: string): View => {
-    const { message, problems = [], values } = draft;
+    const { values } = draft;
     const model = {
       action: to === '' ? NEW : `${NEW}?${new URLSearchParams({ to })}`,
-      message,
-      problems,
-      wrong: errorsByField(problems),
+      ...formErrors(draft),
       to: textOf(values['to']),
       subject: textOf(values['subject']),
       longest: MAX_SUBJECT,

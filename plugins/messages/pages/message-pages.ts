@@ -1,22 +1,23 @@
 import { notFound, Type } from 'parley-forum';
 import { sendMessages } from 'parley-forum/plugins/messages';
-import { pages, phrase, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
+import {
+  draftOf,
+  pages,
+  phrase,
+  previewOf,
+  redirect,
+  textOf,
+  view,
+  type FormDraft,
+  type Retry,
+  type View,
+} from 'parley-forum/plugins/web';
 import { versionOf } from '../conversation-service.ts';
 import type { Message } from '../conversation-store.ts';
 import { editKey } from '../draft-keys.ts';
 import { ownMessages } from '../message-routes.ts';
 import { pathOf } from '../records.ts';
-import {
-  draftOf,
-  editPath,
-  initialDraft,
-  previewOf,
-  removePath,
-  textOf,
-  writingField,
-  type FormDraft,
-  type PageDeps,
-} from './shared.ts';
+import { editPath, initialDraft, removePath, writingField, type PageDeps } from './shared.ts';
 
 const Text = Type.Optional(Type.String());
 /** Characters of a message shown before it is removed. */

@@ -4,7 +4,7 @@ import type { Author } from 'parley-forum/plugins/accounts';
 import type { ComposerSlot } from 'parley-forum/plugins/discussions';
 import type { Markdown } from 'parley-forum/plugins/markdown';
 import type { Drafts } from 'parley-forum/ports/drafts';
-import { errorsByField, SafeHtml, type Retry, type Web } from 'parley-forum/plugins/web';
+import { errorsByField, textOf, type FormDraft, type Web } from 'parley-forum/plugins/web';
 import type { MessageSettings } from '../conversation-service.ts';
 import type { RecipientRules } from '../recipient-rules.ts';
 import type { RouteDeps } from '../routes.ts';
@@ -23,16 +23,6 @@ export const LIST = '/messages';
 export const NEW = `${LIST}/new`;
 export const editPath = (messageId: string): string => `${LIST}/edit/${messageId}`;
 export const removePath = (messageId: string): string => `${LIST}/remove/${messageId}`;
-
-/** The values of a form: the initial ones, or those of a form that was rejected or previewed. */
-export interface FormDraft {
-  readonly values: Readonly<Record<string, unknown>>;
-  readonly message?: string | undefined;
-  readonly problems?: Retry['problems'] | undefined;
-  readonly preview?: SafeHtml | undefined;
-}
-export const draftOf = ({ body, message, problems }: Retry): FormDraft => ({ values: body, message, problems });
-export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** The arguments of the writing field. */
 export function writingField(
@@ -62,12 +52,6 @@ export const initialDraft = async (
 ): Promise<FormDraft> => ({
   values: query.draft === undefined ? values : { ...values, ...(await drafts?.values(key, viewer)) },
 });
-
-/** Renders a preview, for those who pressed the button without script. */
-export async function previewOf(markdown: Markdown, values: FormDraft['values']): Promise<FormDraft> {
-  const content = textOf(values['content']);
-  return { values, preview: content.trim() === '' ? undefined : new SafeHtml(await markdown.render(content)) };
-}
 
 /** The participants other than the viewer. */
 export const othersOf = (participants: readonly Author[], viewer: Viewer): readonly Author[] =>
