@@ -59,7 +59,7 @@ export {
   notFound,
   type FieldProblem,
 } from './errors.ts';
-export { counters, type Counter } from './data/counters.ts';
+export { counterKeys, counters, type Counter } from './data/counters.ts';
 export { Data, defineEntity, Migration, p, sql, type EntityManager, type RawBuilder } from './data/database.ts';
 export { Batcher } from './data/batcher.ts';
 export { exclusively } from './data/exclusively.ts';

@@ -1,4 +1,5 @@
 import { defineExtensionPoint } from '../ref.ts';
+import { sql, type Data } from './database.ts';
 
 /**
  * Counts that are stored so that a page need not compute them. The plugin that stores them declares here how they are
@@ -28,6 +29,21 @@ export const counters = defineExtensionPoint<Counter>(
   'Stored numbers that `recount` and the doctor compare with what they count, and repair.',
   { order: 'The order in which they are compared and repaired.' },
 );
+
+/** The `keys` of a counter whose keys are the ids in any of these columns, which an index has in order. */
+export const counterKeys =
+  (data: Data, ...columns: readonly { readonly table: string; readonly column: string }[]): Counter['keys'] =>
+  async ({ after, limit, descending = false }) => {
+    const order = descending ? sql`desc` : sql`asc`;
+    const parts = columns.map(
+      ({ table, column }) => sql`(select distinct ${sql.ref(column)} as id from ${sql.table(table)}
+        where ${after === undefined ? sql`true` : sql`${sql.ref(column)} > ${after}::uuid`}
+        order by id ${order} limit ${limit})`,
+    );
+    const rows = await data.all(sql<{ id: string }>`
+      select id from (${sql.join(parts, sql` union `)}) k order by id ${order} limit ${limit}`);
+    return rows.map(({ id }) => id);
+  };
 
 /** Number of keys compared per statement. */
 const TOGETHER = 500;

@@ -1,4 +1,4 @@
-import { sql, type Cache, type Counter, type Data, type RawBuilder } from 'parley-forum';
+import { counterKeys, sql, type Cache, type Counter, type Data, type RawBuilder } from 'parley-forum';
 import { accountTag } from 'parley-forum/plugins/accounts';
 
 /** The last message of each of these conversations. */
@@ -9,12 +9,7 @@ const lastOf = (ids: readonly string[]): RawBuilder<unknown> => sql`
 /** Checks each participant's copy of the conversation's last message, and that they have not read further than that. */
 export const lastMessageCounter = ({ data, cache }: { readonly data: Data; readonly cache: Cache }): Counter => ({
   name: 'last messages of conversations',
-  async keys({ after, limit, descending = false }) {
-    const rows = await data.all(sql<{ id: string }>`select id from conversation
-      where ${after === undefined ? sql`true` : sql`id > ${after}::uuid`}
-      order by id ${descending ? sql`desc` : sql`asc`} limit ${limit}`);
-    return rows.map(({ id }) => id);
-  },
+  keys: counterKeys(data, { table: 'conversation', column: 'id' }),
   async check(ids) {
     const rows = await data.all(sql<{ line: string }>`
       select format('conversation %s, member %s: %s read of %s, but there are %s', p.conversation_id, p.user_id,

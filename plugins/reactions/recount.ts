@@ -1,4 +1,4 @@
-import { sql, type Cache, type Counter, type Data } from 'parley-forum';
+import { counterKeys, sql, type Cache, type Counter, type Data } from 'parley-forum';
 import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 
 /** The number of reactions of each type per post. */
@@ -8,18 +8,7 @@ export const reactionCounter = ({ data, cache }: { readonly data: Data; readonly
       group by post_id, type`;
   return {
     name: 'reactions of posts',
-    async keys({ after, limit, descending = false }) {
-      const [order, rest] = [
-        descending ? sql`desc` : sql`asc`,
-        after === undefined ? sql`true` : sql`post_id > ${after}::uuid`,
-      ];
-      const part = (table: string) =>
-        sql`(select distinct post_id from ${sql.table(table)} where ${rest} order by post_id ${order} limit ${limit})`;
-      const rows = await data.all(sql<{ id: string }>`
-        select post_id as id from (${part('reaction')} union ${part('reaction_count')}) post
-        order by post_id ${order} limit ${limit}`);
-      return rows.map(({ id }) => id);
-    },
+    keys: counterKeys(data, { table: 'reaction', column: 'post_id' }, { table: 'reaction_count', column: 'post_id' }),
     async check(keys) {
       const rows = await data.all(sql<{ line: string }>`
         select format('post %s, %s: %s, but %s', post_id, type, coalesce(k.count, 0), coalesce(t.count, 0)) as line

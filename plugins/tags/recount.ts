@@ -1,4 +1,4 @@
-import { sql, type Cache, type Counter, type Data } from 'parley-forum';
+import { counterKeys, sql, type Cache, type Counter, type Data } from 'parley-forum';
 import { categoryCounter, discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { tagsTag } from 'parley-forum/ports/tags';
 import type { TagCounts } from './tag-counts.ts';
@@ -16,21 +16,12 @@ interface MismatchRow {
 export const tagCounters = ({ data, cache, counts }: RecountDeps): readonly Counter[] => {
   const mismatches = async (query: ReturnType<typeof sql<MismatchRow>>): Promise<readonly string[]> =>
     (await data.all(query)).map(({ line }) => line);
-  const keysOf =
-    (table: string, column: string): Counter['keys'] =>
-    async ({ after, limit, descending = false }) =>
-      (
-        await data.all(sql<{ id: string }>`
-    select distinct ${sql.ref(column)} as id
-      from ${sql.table(table)} where ${after === undefined ? sql`true` : sql`${sql.ref(column)} > ${after}::uuid`}
-    order by id ${descending ? sql`desc` : sql`asc`} limit ${limit}`)
-      ).map(({ id }) => id);
   const repairAndPurge = (work: () => Promise<unknown>) =>
     data.transaction(work).then(() => cache.purge(tagsTag, discussionCacheTags.lists, discussionCacheTags.categories));
   return [
     {
       name: 'tags of discussions',
-      keys: keysOf('discussion_tag', 'discussion_id'),
+      keys: counterKeys(data, { table: 'discussion_tag', column: 'discussion_id' }),
       check: (keys) =>
         mismatches(sql<MismatchRow>`select format('discussion %s: counted in %s, but is in %s', d.number, t.counted_in, d.category_id) as line
       from discussion_tag t join discussion d on d.id = t.discussion_id where d.id = any(${keys}::uuid[])
@@ -53,7 +44,7 @@ export const tagCounters = ({ data, cache, counts }: RecountDeps): readonly Coun
       table: 'tag_count',
       owner: 'tag_id',
       count: 'discussions',
-      keys: keysOf('tag', 'id'),
+      keys: counterKeys(data, { table: 'tag', column: 'id' }),
       actual: (tagIds) => sql`select tag_id, counted_in as category_id, count(*)::int as discussions from discussion_tag
         where tag_id = any(${tagIds}::uuid[]) and counted_in is not null group by tag_id, counted_in`,
       repair: (_tagIds, correct) => repairAndPurge(correct),

@@ -1,4 +1,4 @@
-import { sql, type Cache, type Counter, type Data, type RawBuilder } from 'parley-forum';
+import { counterKeys, sql, type Cache, type Counter, type Data, type RawBuilder } from 'parley-forum';
 import { listCacheTags } from 'parley-forum/plugins/discussions';
 import { lastPostOf } from './counters.ts';
 
@@ -13,8 +13,6 @@ type Keys = readonly string[];
 
 const mismatches = async (data: Data, query: RawBuilder<MismatchRow>): Promise<readonly string[]> =>
   (await data.all(query)).map(({ line }) => line);
-const idsOf = async (data: Data, query: RawBuilder<{ id: string }>): Promise<readonly string[]> =>
-  (await data.all(query)).map(({ id }) => id);
 
 /** All counters of this plugin. Categories come last, because they are compared with the counts of participants. */
 export const discussionCounters = ({ data, cache }: RecountDeps): readonly Counter[] => {
@@ -31,16 +29,6 @@ export const discussionCounters = ({ data, cache }: RecountDeps): readonly Count
 
 type RepairAndPurge = (work: () => Promise<unknown>) => Promise<void>;
 
-/** Keys in ascending order, or descending from the last one if `descending` is set. */
-const keysOf =
-  (data: Data, table: string): Counter['keys'] =>
-  ({ after, limit, descending = false }) =>
-    idsOf(
-      data,
-      sql<{ id: string }>`
-  select id from ${sql.table(table)} where ${after === undefined ? sql`true` : sql`id > ${after}::uuid`} order by id ${descending ? sql`desc` : sql`asc`} limit ${limit}`,
-    );
-
 const lock = (data: Data, keys: Keys): Promise<unknown> =>
   data.all(sql`select from discussion where id = any(${keys}::uuid[]) order by id for no key update`);
 
@@ -49,7 +37,7 @@ function participants(data: Data, repairAndPurge: RepairAndPurge): Counter {
     where discussion_id = any(${keys}::uuid[]) and deleted_at is null group by discussion_id, author_id`;
   return {
     name: 'posts of participants',
-    keys: keysOf(data, 'discussion'),
+    keys: counterKeys(data, { table: 'discussion', column: 'id' }),
     check: (keys) =>
       mismatches(
         data,
@@ -86,7 +74,7 @@ function discussions(data: Data, repairAndPurge: RepairAndPurge): Counter {
   const actual = sql`(c.numbers, c.replies, c.people, c.last_id, c.last_author, c.last_at)`;
   return {
     name: 'numbers and last posts of discussions',
-    keys: keysOf(data, 'discussion'),
+    keys: counterKeys(data, { table: 'discussion', column: 'id' }),
     check: (keys) =>
       mismatches(
         data,
@@ -118,20 +106,19 @@ function authors(data: Data, repairAndPurge: RepairAndPurge): Counter {
     ) each group by user_id, category_id`;
   return {
     name: 'discussions and posts of members',
-    keys: ({ after, limit, descending = false }) => {
+    keys: async ({ after, limit, descending = false }) => {
       const [order, part] = [
         descending ? sql`desc` : sql`asc`,
         (column: string) => (after === undefined ? sql`true` : sql`${sql.ref(column)} > ${after}::uuid`),
       ];
-      return idsOf(
-        data,
-        sql<{ id: string }>`select id from (
+      // Only posts that are not deleted are indexed by author.
+      const rows = await data.all(sql<{ id: string }>`select id from (
           (select distinct user_id as id from discussion_author
               where ${part('user_id')} order by id ${order} limit ${limit})
           union (select distinct author_id as id from post where deleted_at is null
               and ${part('author_id')} order by id ${order} limit ${limit})
-        ) member order by id ${order} limit ${limit}`,
-      );
+        ) member order by id ${order} limit ${limit}`);
+      return rows.map(({ id }) => id);
     },
     check: (keys) =>
       mismatches(
@@ -168,17 +155,11 @@ function authorTotals(data: Data, repairAndPurge: RepairAndPurge): Counter {
     from unnest(${keys}::uuid[]) as t(id) left join discussion_author a on a.user_id = t.id group by t.id`;
   return {
     name: 'posts of members in all categories',
-    keys: ({ after, limit, descending = false }) => {
-      const order = descending ? sql`desc` : sql`asc`;
-      const part = after === undefined ? sql`true` : sql`user_id > ${after}::uuid`;
-      return idsOf(
-        data,
-        sql<{ id: string }>`select id from (
-          (select distinct user_id as id from discussion_author where ${part} order by id ${order} limit ${limit})
-          union (select user_id as id from discussion_author_total where ${part} order by id ${order} limit ${limit})
-        ) member order by id ${order} limit ${limit}`,
-      );
-    },
+    keys: counterKeys(
+      data,
+      { table: 'discussion_author', column: 'user_id' },
+      { table: 'discussion_author_total', column: 'user_id' },
+    ),
     check: (keys) =>
       mismatches(
         data,
@@ -212,7 +193,7 @@ function categories(data: Data, repairAndPurge: RepairAndPurge): Counter {
     where category_id = any(${keys}::uuid[]) group by category_id`;
   return {
     name: 'discussions and posts of categories',
-    keys: keysOf(data, 'category'),
+    keys: counterKeys(data, { table: 'category', column: 'id' }),
     check: (keys) =>
       mismatches(
         data,

@@ -1,17 +1,11 @@
-import { sql, type Clock, type Counter, type Data } from 'parley-forum';
+import { counterKeys, sql, type Clock, type Counter, type Data } from 'parley-forum';
 
 /** Recounts whether posts use a file: unused files are removed after a while. */
 export const usageCounter = ({ data, clock }: { readonly data: Data; readonly clock: Clock }): Counter => {
   const used = sql`exists (select from upload_use x where x.upload_id = u.id)`;
   return {
     name: 'uploads in use',
-    async keys({ after, limit, descending = false }) {
-      const rows = await data.all(sql<{
-        id: string;
-      }>`select id from upload where ${after === undefined ? sql`true` : sql`id > ${after}::uuid`}
-        order by id ${descending ? sql`desc` : sql`asc`} limit ${limit}`);
-      return rows.map(({ id }) => id);
-    },
+    keys: counterKeys(data, { table: 'upload', column: 'id' }),
     async check(keys) {
       const rows = await data.all(sql<{
         line: string;
