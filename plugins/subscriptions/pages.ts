@@ -25,7 +25,7 @@ import {
   type Web,
 } from 'parley-forum/plugins/web';
 import type { FollowDeps } from './follow-routes.ts';
-import { trackedBy, type SubscriptionService } from './subscription-service.ts';
+import { followedBy, type SubscriptionService } from './subscription-service.ts';
 
 export interface PageDeps extends FollowDeps {
   readonly access: Access;
@@ -91,7 +91,7 @@ export function addPages(
     }),
     cacheTags: () => [...listCacheTags, tagsTag, accessTag],
   })(async ({ actor, query: { category, tag, ...query } }) => {
-    const within = trackedBy(actor.id);
+    const within = followedBy(actor.id);
     const list = await discussions.listPage(
       { ...query, within, part: { category, tag }, sort: 'latest', oneOrder: true, path: FOLLOWING },
       actor,

@@ -5,7 +5,7 @@ import { api, Id, limitOf, listOf, loginNeeded, pageFields, Paging } from 'parle
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import { follow, SubscriptionRecord } from 'parley-forum/plugins/subscriptions';
 import { LEVELS, type Level } from 'parley-forum/ports/subscriptions';
-import { followedBy, type SubscriptionService } from './subscription-service.ts';
+import { followedOrMutedBy, type SubscriptionService } from './subscription-service.ts';
 
 export interface RouteDeps {
   readonly settings: Settings;
@@ -55,7 +55,7 @@ export function addRoutes(plugin: PluginHandle, { settings, accounts, discussion
   })(async ({ actor, query: { user_id, limit, offset, cursor } }) => {
     const userId = await targetUser(actor, user_id);
     const page = await discussions.list(
-      { within: followedBy(userId), sort: 'latest', limit: limitOf(settings, limit), offset, cursor },
+      { within: followedOrMutedBy(userId), sort: 'latest', limit: limitOf(settings, limit), offset, cursor },
       actor,
     );
     const levels = await subscriptions.of(

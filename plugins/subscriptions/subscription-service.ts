@@ -88,7 +88,7 @@ export class SubscriptionService implements Subscriptions {
   }
 
   followedBy(userId: string): DiscussionCondition {
-    return sql<boolean>`d.id in (${trackedBy(userId)})`;
+    return sql<boolean>`d.id in (${followedBy(userId)})`;
   }
 
   async noteOfMuted(userId: string): Promise<Narrowing['note'] | undefined> {
@@ -181,8 +181,8 @@ export class SubscriptionService implements Subscriptions {
 }
 
 /** A select of the discussions that a member follows. */
-export const trackedBy = (userId: string): DiscussionIds =>
+export const followedBy = (userId: string): DiscussionIds =>
   sql`select discussion_id from subscription where user_id = ${userId} and level in ('watching', 'tracking')`;
 /** A select of the discussions that a member follows or has muted. */
-export const followedBy = (userId: string): DiscussionIds =>
+export const followedOrMutedBy = (userId: string): DiscussionIds =>
   sql`select discussion_id from subscription where user_id = ${userId} and level <> 'normal'`;
