@@ -11,8 +11,8 @@ interface Row {
   readonly until: Date | null;
   readonly created_at: Date;
 }
-/** The actions that members are notified of. */
-const NOTIFIED = sql`action not in ('report.resolved', 'report.dismissed', 'message-report.resolved',
+/** Reports and notes stay among the moderators. */
+const DISCLOSED = sql`action not in ('report.resolved', 'report.dismissed', 'message-report.resolved',
   'message-report.dismissed', 'post.noted', 'post.note-removed')`;
 
 /**
@@ -25,7 +25,7 @@ export const moderationData = (data: Data, access: Access): PersonalData => ({
     const rows = readInBatches<Row>((after, limit) =>
       data.all(sql<Row>`
       select id, action, discussion_number, post_number, reason, until, created_at from moderation_entry
-      where user_id = ${accountId} and actor_id <> ${accountId} and ${NOTIFIED} and id > ${after?.id ?? ZERO_ID} order by id limit ${limit}`),
+      where user_id = ${accountId} and actor_id <> ${accountId} and ${DISCLOSED} and id > ${after?.id ?? ZERO_ID} order by id limit ${limit}`),
     );
     yield { path: 'moderation.json', content: jsonList(rows) };
   },
