@@ -21,7 +21,7 @@ import { ModerationLog } from './moderation-log.ts';
 import { postNotePages } from './pages/post-notes-page.ts';
 import { postNoteRoutes } from './post-note-routes.ts';
 import { PostNotes } from './post-notes.ts';
-import { StaffNotes } from './staff-notes.ts';
+import { MemberNotes } from './member-notes.ts';
 import { notifyMembers } from './notifications.ts';
 import { homePages } from './pages/home-page.ts';
 import { logPages } from './pages/log-page.ts';
@@ -53,14 +53,14 @@ export default definePlugin({
   setup({ data, clock, access, accounts, categories, discussions, protection, reports, notifications, web }, plugin) {
     const log = new ModerationLog({ plugin, data, accounts, discussions });
     const sanctions = new Sanctions({ data, clock, access, accounts, log });
-    const notes = new StaffNotes({ plugin, data, clock, accounts });
+    const memberNotes = new MemberNotes({ plugin, data, clock, accounts });
     const postNotes = new PostNotes({ data, clock, accounts, log });
     subscribe(plugin, { access, discussions, log });
     syncBans(plugin, { data, clock, access, accounts, log });
     plugin.extend(personalData, moderationData(data, access));
     if (notifications) notifyMembers(plugin, { access, accounts, categories, discussions, notifications });
 
-    const deps = { plugin, access, accounts, discussions, reports, log, sanctions, notes };
+    const deps = { plugin, access, accounts, discussions, reports, log, sanctions, memberNotes };
     homePages(deps);
     logPages({ ...deps, clock, protection });
     memberPages(deps);

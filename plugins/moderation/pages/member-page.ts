@@ -15,7 +15,7 @@ const SanctionForm = Type.Object({ reason: Reason, days: Type.Optional(Type.Inte
 const ACTIONS = ['warn', 'suspend', 'release', 'ban', 'unban'] as const;
 
 /** /mod/members/{name}: what moderators know about a member, and what they can do. */
-export function memberPages({ plugin, access, accounts, reports, log, sanctions, notes }: PagesDeps): void {
+export function memberPages({ plugin, access, accounts, reports, log, sanctions, memberNotes }: PagesDeps): void {
   const find = async ({
     params,
   }: {
@@ -49,7 +49,7 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
     const { id, username } = account;
     const [history, noted, reported] = await Promise.all([
       log.list({ userId: id, limit: MAX_SHOWN }, viewer),
-      notes.about(id),
+      memberNotes.about(id),
       access.allows(viewer, handleReports) ? reports?.about(id, viewer, MAX_SHOWN) : undefined,
     ]);
     const model = {
@@ -134,7 +134,7 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
     load: find,
     body: Type.Object({ content: Type.String({ pattern: '\\S', maxLength: 5_000 }) }),
   })(async ({ actor, target, body: { content } }) => {
-    await notes.add(target.id, content, actor);
+    await memberNotes.add(target.id, content, actor);
     return redirect(memberPath(target.username), { notice: phrase('moderation:done.noted') });
   });
 

@@ -4,7 +4,7 @@ import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import type { Reports } from 'parley-forum/plugins/reports';
 import type { NamedEntry, ModerationLog } from '../moderation-log.ts';
-import type { StaffNotes } from '../staff-notes.ts';
+import type { MemberNotes } from '../member-notes.ts';
 import type { Sanctions } from '../sanctions.ts';
 
 export interface PagesDeps {
@@ -15,7 +15,7 @@ export interface PagesDeps {
   readonly reports: Reports | undefined;
   readonly log: ModerationLog;
   readonly sanctions: Sanctions;
-  readonly notes: StaffNotes;
+  readonly memberNotes: MemberNotes;
 }
 export const HOME = '/mod';
 export const LOG = '/mod/log';

@@ -5,13 +5,13 @@ import type { Accounts, Author } from 'parley-forum/plugins/accounts';
 import { memberNoted } from 'parley-forum/plugins/moderation';
 
 /** A moderator's note about a member, for other moderators. */
-export interface StaffNote {
+export interface MemberNote {
   readonly id: string;
   readonly author: Author | undefined;
   readonly content: string;
   readonly created_at: string;
 }
-interface StaffNotesDeps {
+interface MemberNotesDeps {
   readonly plugin: PluginHandle;
   readonly data: Data;
   readonly clock: Clock;
@@ -21,10 +21,10 @@ interface StaffNotesDeps {
 const MAX_NOTES = 100;
 
 /** Moderators' notes about members. The caller checks who may read and write them. */
-export class StaffNotes {
-  readonly #deps: StaffNotesDeps;
+export class MemberNotes {
+  readonly #deps: MemberNotesDeps;
 
-  constructor(deps: StaffNotesDeps) {
+  constructor(deps: MemberNotesDeps) {
     this.#deps = deps;
   }
 
@@ -39,7 +39,7 @@ export class StaffNotes {
   }
 
   /** The member's notes, newest first. */
-  async about(userId: string): Promise<readonly StaffNote[]> {
+  async about(userId: string): Promise<readonly MemberNote[]> {
     const { data, accounts } = this.#deps;
     const rows = await data.all(sql<{ id: string; author_id: string; content: string; created_at: Date }>`
       select id, author_id, content, created_at from moderation_note
