@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { sql } from 'parley-forum';
 import { leastOf, type Client } from 'parley-forum/testing';
 import { settled } from '../audit/settled.ts';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
@@ -218,20 +217,6 @@ describe('a solved discussion', () => {
     expect((await forum.guest.get('/api/discussions?category_id=help&filter=solved')).status).toBe(400);
     await ask(true);
     expect(await acceptedOf(id)).toBe(reply);
-  });
-
-  test('is unsolved when its answer moves to another discussion, which that does not solve', async () => {
-    const [from, to] = [await question('Merged away'), await question('Merged into')];
-    await accept('ada', from.id, from.reply);
-    // As a merge does: the post now belongs to the other discussion, with a number there.
-    await forum.app.app.data.all(sql`update post set discussion_id = ${to.id}, number = 3 where id = ${from.reply}`);
-    await forum.app.app.data.all(sql`update discussion set last_number = 3 where id = ${to.id}`);
-    await forum.as.mia.put(`/api/discussions/${from.id}`, { is_pinned: true });
-    expect([await acceptedOf(from.id), await acceptedOf(to.id)]).toEqual([undefined, undefined]);
-    expectStatus(await accept('ada', to.id, from.reply), 200);
-    expect([await acceptedOf(from.id), await acceptedOf(to.id)]).toEqual([undefined, from.reply]);
-    await forum.app.app.data.all(sql`update post set discussion_id = ${from.id}, number = 2 where id = ${from.reply}`);
-    await forum.app.app.data.all(sql`update discussion set last_number = 2 where id = ${to.id}`);
   });
 });
 
