@@ -73,7 +73,6 @@ export default definePlugin({
       cachedFeeds: new CachedFeeds({ cache, clock }),
       sender,
       cache,
-      http,
       settings,
     });
     for (const own of Object.values(surfaces)) plugin.surface(own, surface);

@@ -6,7 +6,6 @@ import {
   type Cache,
   type Exchange,
   type RequestContext,
-  type Http,
   type RequestHandler,
   type Settings,
   type SurfaceBehaviour,
@@ -39,7 +38,6 @@ interface FeedSurfaceDeps {
   readonly cachedFeeds: CachedFeeds;
   readonly sender: Sender;
   readonly cache: Cache;
-  readonly http: Http;
   readonly settings: Settings;
 }
 

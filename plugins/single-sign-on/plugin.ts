@@ -134,7 +134,7 @@ export default definePlugin({
       environment,
     });
     addLinkPages(plugin, { accounts, sessions, registrations, providers, identities, pending, http });
-    addSettingsPages(plugin, { accounts, providers, identities, linkedIdentities, signOn, http, web });
+    addSettingsPages(plugin, { accounts, providers, identities, linkedIdentities, signOn, web });
     if (admin)
       addAdminPages(plugin, {
         data,

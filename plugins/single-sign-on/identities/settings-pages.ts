@@ -1,4 +1,4 @@
-import { type Http, type PluginHandle } from 'parley-forum';
+import type { PluginHandle } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { securitySettingsEnd, type Accounts } from 'parley-forum/plugins/accounts';
 import {
@@ -27,7 +27,6 @@ export interface SettingsPagesDeps {
   readonly identities: IdentityStore;
   readonly linkedIdentities: LinkedIdentities;
   readonly signOn: SignOn;
-  readonly http: Http;
   readonly web: Web;
 }
 

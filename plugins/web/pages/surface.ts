@@ -5,7 +5,6 @@ import {
   runMiddleware,
   type Cache,
   type Clock,
-  type Environment,
   type Exchange,
   type RequestContext,
   type Http,
@@ -88,7 +87,6 @@ export interface PageSurfaceDeps {
   readonly http: Http;
   readonly cache: Cache;
   readonly clock: Clock;
-  readonly environment: Environment;
   readonly log: Logger;
   /** Maximum writes per minute and IP. */
   readonly writeLimit: () => number;
