@@ -224,7 +224,6 @@ export default definePlugin({
       protection: services.Protection,
       http,
       cache,
-      environment,
       log,
       localeOf,
       onPageView,
