@@ -67,6 +67,8 @@ export interface ResolvedAddress {
 }
 /** Keeps requests to other servers from reaching this server's internal network (SSRF). */
 export interface UrlGuard {
+  /** Performs the checks that need no lookup. Throws `BlockedUrl`. */
+  check(url: URL): void;
   /**
    * The addresses a request to `url` may use: connect to these and no others, since the name may resolve differently a
    * moment later. Throws `BlockedUrl` if even one of them is not public; other errors come from the name servers.

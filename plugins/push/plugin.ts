@@ -102,9 +102,8 @@ export default definePlugin({
       ({ id, to }) => (access.group(to)?.level === 'banned' ? devices.revokeAll(id) : undefined),
       awaited,
     );
-    const plainHosts = new Set(environment.pushHosts.map((host) => host.toLowerCase()));
     addPushJobs(plugin, { accounts, devices, notifications, sender, settings });
-    addRoutes(plugin, { sessions, devices, keys, cookie, guard, plainHosts });
+    addRoutes(plugin, { sessions, devices, keys, cookie, guard });
     addSettingsPanel(plugin, { devices, keys, sessions, web });
     serveWorker(plugin, { http, protection, settings, web });
   },

@@ -1,5 +1,4 @@
 import { ECDH } from 'node:crypto';
-import { isIP } from 'node:net';
 import { InvalidInput, notFound, Type, type PluginHandle, type Request, type Static } from 'parley-forum';
 import type { Member } from 'parley-forum/plugins/access';
 import type { Sessions } from 'parley-forum/plugins/accounts';
@@ -30,8 +29,6 @@ export interface RouteDeps {
   readonly keys: VapidKeyStore;
   readonly cookie: BrowserCookie;
   readonly guard: UrlGuard;
-  /** Hosts that may be used without https, in lower case. */
-  readonly plainHosts: ReadonlySet<string>;
 }
 
 /** /api/push/devices: always the caller's own devices. */
@@ -72,7 +69,7 @@ export function addRoutes(plugin: PluginHandle, deps: RouteDeps): void {
     body: NewDevice,
     result: Type.Object({ id: Type.String() }),
   })(async ({ actor, body, req, res }) => {
-    await checkSubscription(body, deps);
+    checkSubscription(body, deps.guard);
     const session = sessions.sessionOf(req);
     const id = await devices.add(actor.id, body, session);
     // The access may have ended while the body was sent, so that the device was not there to be removed with it.
@@ -106,19 +103,14 @@ async function hasAccess(req: Request, actor: Member, sessions: Sessions): Promi
   return now?.id === actor.id;
 }
 
-/** The host of a name is checked when a message is sent, as it may change; an address can be checked now. */
-async function checkSubscription(
-  { endpoint, keys }: Static<typeof NewDevice>,
-  { guard, plainHosts }: RouteDeps,
-): Promise<void> {
+/** Where the name of a host leads is checked when a message is sent, as it may change. */
+function checkSubscription({ endpoint, keys }: Static<typeof NewDevice>, guard: UrlGuard): void {
   const url = URL.parse(endpoint);
-  const host = url?.hostname.toLowerCase() ?? '';
-  if (url === null || (url.protocol !== 'https:' && !plainHosts.has(host)))
-    throw invalid('endpoint', 'must be an https address');
-  if (isIP(host.replace(/^\[|\]$/g, '')) !== 0) {
-    await guard.resolve(url).catch((error: unknown) => {
-      throw error instanceof BlockedUrl ? invalid('endpoint', error.message) : error;
-    });
+  if (url === null) throw invalid('endpoint', 'must be an https address');
+  try {
+    guard.check(url);
+  } catch (error) {
+    throw error instanceof BlockedUrl ? invalid('endpoint', error.message) : error;
   }
   try {
     ECDH.convertKey(Buffer.from(keys.p256dh, 'base64url'), 'prime256v1');

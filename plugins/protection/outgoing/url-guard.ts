@@ -24,14 +24,13 @@ export class PublicUrlGuard implements UrlGuard {
   }
 
   async resolve(url: URL): Promise<readonly ResolvedAddress[]> {
-    this.#checkUrl(url);
+    this.check(url);
     const host = hostOf(url);
     if (this.#allows(host)) return isIP(host) ? [toLookupAddress(host)] : lookup(host, { all: true });
     const { resolve = queryNameServers } = this.#options;
     const addresses = isIP(host) ? [host] : await resolve(host);
     if (addresses.length === 0) throw new Error('The name has no address');
-    if (!addresses.every(isPublicIp))
-      throw new BlockedUrl(`is not on the public internet${this.#remedy('hosts', 'the host')}`);
+    this.#checkAddresses(addresses);
     return addresses.map(toLookupAddress);
   }
 
@@ -55,8 +54,7 @@ export class PublicUrlGuard implements UrlGuard {
     return answered;
   }
 
-  /** Performs the checks that need no lookup. */
-  #checkUrl(url: URL): void {
+  check(url: URL): void {
     if (url.protocol !== 'https:' && url.protocol !== 'http:')
       throw new BlockedUrl('must begin with https:// or http://');
     if (url.username !== '' || url.password !== '') throw new BlockedUrl('must not contain a name or password');
@@ -67,9 +65,15 @@ export class PublicUrlGuard implements UrlGuard {
     const ports = this.#options.allowedPorts;
     if (!ports.includes(port))
       throw new BlockedUrl(`must use one of the ports ${ports.join(', ')}${this.#remedy('ports', 'others')}`);
+    if (isIP(host)) this.#checkAddresses([host]);
     // A name without a dot is only meaningful on this network.
-    if (!isIP(host) && !/[^.]\.[^.]/.test(host))
+    else if (!/[^.]\.[^.]/.test(host))
       throw new BlockedUrl(`must be a full host name${this.#remedy('hosts', 'the host')}`);
+  }
+
+  #checkAddresses(addresses: readonly string[]): void {
+    if (!addresses.every(isPublicIp))
+      throw new BlockedUrl(`is not on the public internet${this.#remedy('hosts', 'the host')}`);
   }
 
   #remedy(kind: 'hosts' | 'ports', what: string): string {

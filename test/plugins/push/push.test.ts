@@ -13,7 +13,7 @@ import { expectStatus, PASSWORD, useForum, type Name } from '../discussions/foru
 import { exported } from '../privacy/forum.ts';
 import { usePushService, type PushBrowser } from './push-service.ts';
 
-const forum = useForum({ 'site.name': 'The Slipway', 'login.rate_limit': 10_000 }, { pushHosts: ['127.0.0.1'] });
+const forum = useForum({ 'site.name': 'The Slipway', 'login.rate_limit': 10_000 }, { pushHosts: ['127.0.0.1', '::1'] });
 const service = usePushService();
 const JSON_ONLY = { accept: 'application/json' };
 const SEND = 'push/job:send';
@@ -270,10 +270,11 @@ describe('a push service', () => {
     for (const name of ['ada', 'bob', 'mia', 'root', 'bad'] as const) await forum.as[name].login(name, PASSWORD);
   });
 
-  test('inside the network is never called, even if its name leads there', async () => {
-    const { keys } = service.browser().subscription;
-    const endpoint = 'https://localhost/send/1';
-    expectStatus(await forum.as.ada.post('/api/push/devices', { endpoint, keys }), 201);
+  test('inside the network is never called, even if it was allowed when the device was added', async () => {
+    const { data, service: serviceOf } = forum.app.app;
+    const { id, subscription } = await turnOn(forum.as.ada);
+    const sealed = serviceOf(Secrets).seal(JSON.stringify({ ...subscription, endpoint: 'https://10.0.0.1/send/1' }));
+    await data.all(sql`update push_device set subscription = ${sealed} where id = ${id}`);
     await mention('ada');
     expect(await rows()).toEqual([]);
   });
@@ -320,7 +321,7 @@ describe('a device', () => {
     expect(await rows()).toEqual([]);
   });
 
-  test('is refused for guests, without https, inside the network and with broken keys', async () => {
+  test('is refused for guests, without https, inside the network except where it is allowed, and with broken keys', async () => {
     const { endpoint, keys } = service.browser().subscription;
     const refused = async (body: object): Promise<unknown> => {
       const answer = await forum.as.ada.post('/api/push/devices', body);
@@ -328,11 +329,12 @@ describe('a device', () => {
     };
     expect((await forum.guest.post('/api/push/devices', { endpoint, keys })).status).toBe(401);
     expect((await forum.guest.get('/api/push/devices')).status).toBe(401);
-    for (const bad of ['http://push.example.org/1', 'https://10.0.0.1/1', 'https://[::1]/1', 'nonsense'])
+    for (const bad of ['http://push.example.org/1', 'https://10.0.0.1/1', 'https://[::2]/1', 'https://local/1', 'no'])
       expect(await refused({ endpoint: bad, keys })).toEqual([400, 'endpoint']);
     expect(await refused({ endpoint, keys: { ...keys, p256dh: 'A'.repeat(87) } })).toEqual([400, 'keys.p256dh']);
     expect(await refused({ endpoint, keys: { ...keys, auth: 'short' } })).toEqual([400, 'keys.auth']);
     expect(await rows()).toEqual([]);
+    expectStatus(await forum.as.ada.post('/api/push/devices', { endpoint: 'http://[::1]:9/1', keys }), 201);
   });
 
   test('belongs to the member who switched it on last', async () => {
