@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { errorLines } from '../../core/cli/error-lines.ts';
 import { loadPlugin, loadPlugins } from '../../core/host/loader.ts';
+import { readConfiguration } from '../../core/host/site.ts';
 import { chainOf, PluginError } from '../../core/errors.ts';
 
 /** A site into which packages are installed as npm does. */
@@ -94,4 +95,19 @@ test('a reinstalled package is loaded with its current migrations', async () => 
   expect((await loadPlugin(site, 'parley-plugin-rattle')).migrations?.map(({ name }) => name)).toEqual(['Wrong']);
   await write('Mended');
   expect((await loadPlugin(site, 'parley-plugin-rattle', 1)).migrations?.map(({ name }) => name)).toEqual(['Mended']);
+});
+
+test.each([
+  ["export default { plugins: ['cache',", /config\/forum\.ts cannot be read: .* \(config\/forum\.ts:\d+\)$/],
+  ['export const forum = {};', /forum\.ts must have as its default export an object such as/],
+  ["export default { plugins: 'cache' };", /forum\.ts needs plugins: a list/],
+  ["export default { plugins: ['cache', 5], required: [] };", /forum\.ts lists 5 among its plugins/],
+  ['export default { plugins: [] };', /forum\.ts needs required: a list/],
+  ['export default { plugins: [], required: [], setings: {} };', /has "setings", .*; did you mean "settings"\?$/],
+])('a configuration that is %j is refused in one line that says what to write', async (text, reason) => {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-configuration-'));
+  await mkdir(join(folder, 'config'));
+  await writeFile(join(folder, 'config/forum.ts'), text);
+  await expect(readConfiguration(folder)).rejects.toThrow(reason);
+  await rm(folder, { recursive: true });
 });
