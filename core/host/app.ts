@@ -131,6 +131,8 @@ export async function createApp({
   nameOldSettings(settings, environment, log);
   const off = control.list().flatMap(({ id, wanted, state }) => (wanted && state !== 'active' ? id : []));
   if (off.length > 0 && !environment.safeMode) log.warn({ plugins: off }, `these plugins stay off: ${off.join(', ')}`);
+  for (const id of control.missing)
+    log.warn({ plugin: id }, `config/forum.ts requires "${id}", which is not installed; correct the id, or remove it`);
   const fault = control
     .list()
     .filter(({ required }) => required)

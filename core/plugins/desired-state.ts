@@ -156,6 +156,13 @@ export class PluginControl implements Plugins {
     this.#options.supervisor.release(id);
   }
 
+  /** Ids that the configuration requires, but no installed plugin has. */
+  get missing(): readonly string[] {
+    const { required, kernel } = this.#options;
+    const installed = new Set(kernel.graph.all().map(({ id }) => id));
+    return required.filter((id) => !installed.has(id));
+  }
+
   /** Whether the plugin has to stay on. */
   required(id: string): boolean {
     return this.#required.has(id);

@@ -13,6 +13,7 @@ import {
   sealedStores,
   secretOption,
   Secrets,
+  sql,
   Type,
   type Console,
 } from 'parley-forum';
@@ -92,6 +93,7 @@ beforeAll(async () => {
   site = await startForum({
     plugins: [secrets, bell, broken],
     settings: { 'bell.volme': 3, 'broken.clapper': 'oak' },
+    required: ['bel'],
     environment: { secretKey: undefined },
   });
   served = await serveCommands(site.app);
@@ -180,12 +182,24 @@ test('the doctor ticks what is fine and lists what is not', async () => {
   expect(console.lines).toContain('✓ all migrations have run');
   expect(console.lines).toContain('✓ the data directory is writable');
   expect(console.lines).toContain('✗ plugin "broken" failed: no clapper');
+  expect(console.lines).toContain('✗ config/forum.ts requires "bel", which is not installed; did you mean "bell"?');
   expect(console.lines).toContain(
     '· config/forum.ts sets bell.volme, which is not a setting of any installed plugin; did you mean "bell.volume"?',
   );
   expect(console.lines).not.toContainEqual(expect.stringContaining('broken.clapper'));
   expect(console.lines).toContain(
     '· settings in the database override config/forum.ts: bell.code, bell.sound, bell.volume',
+  );
+});
+
+test('the doctor reports migrations of a later version', async () => {
+  await site.app.data.all(sql`insert into migration (plugin, name) values ('kernel', 'Future')`);
+  const console = recorder();
+  await expect(runCommand(site.app, ['doctor'], console)).rejects.toThrow(/found\.$/);
+  await site.app.data.all(sql`delete from migration where name = 'Future'`);
+  expect(console.lines).not.toContain('✓ all migrations have run');
+  expect(console.lines).toContainEqual(
+    expect.stringContaining('✗ migrations of a later version have run: kernel: Future; install that version again'),
   );
 });
 

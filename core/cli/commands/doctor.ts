@@ -8,6 +8,7 @@ import { counters } from '../../data/counters.ts';
 import { sql } from '../../data/database.ts';
 import type { Environment } from '../../environment.ts';
 import { chainOf, ConfigurationError, didYouMean, messageOf } from '../../errors.ts';
+import { KERNEL_MIGRATIONS, loadMigrations } from '../../host/loader.ts';
 import { RUN } from '../../host/site.ts';
 import { Type } from '../../schema.ts';
 import type { SettingInfo } from '../../settings.ts';
@@ -102,19 +103,30 @@ async function folder({ dataDir }: Environment): Promise<Finding[]> {
 async function database({ data, kernel }: App): Promise<Finding[]> {
   const server = await data.one(sql<{ version: string }>`select current_setting('server_version') as version`);
   const rows = await data.all(sql<{ plugin: string; name: string }>`select plugin, name from migration`);
-  const applied = new Set(rows.map(({ plugin, name }) => `${plugin} ${name}`));
-  const pending = kernel
-    .active()
-    .flatMap((id) =>
-      (kernel.graph.get(id).migrations ?? [])
-        .filter(({ name }) => !applied.has(`${id} ${name}`))
-        .map(({ name }) => `${id}: ${name}`),
-    );
+  const ran = new Set(rows.map(({ plugin, name }) => `${plugin}: ${name}`));
+  const own = await loadMigrations(KERNEL_MIGRATIONS);
+  const known = new Map([
+    ['kernel', own.map(({ name }) => `kernel: ${name}`)],
+    ...kernel
+      .active()
+      .map((id) => [id, (kernel.graph.get(id).migrations ?? []).map(({ name }) => `${id}: ${name}`)] as const),
+  ]);
+  const pending = [...known.values()].flat().filter((migration) => !ran.has(migration));
+  const later = rows
+    .map(({ plugin, name }) => ({ plugin, migration: `${plugin}: ${name}` }))
+    .filter(({ plugin, migration }) => known.get(plugin)?.includes(migration) === false)
+    .map(({ migration }) => migration);
   return [
     good(`PostgreSQL ${server?.version} responds${data.embedded ? ' (embedded)' : ''}`),
-    pending.length === 0
-      ? good('all migrations have run')
-      : bad(`pending migrations: ${pending.join(', ')}; run: ${RUN} migrate`),
+    ...(pending.length === 0 && later.length === 0 ? [good('all migrations have run')] : []),
+    ...(pending.length === 0 ? [] : [bad(`pending migrations: ${pending.join(', ')}; run: ${RUN} migrate`)]),
+    ...(later.length === 0
+      ? []
+      : [
+          bad(
+            `migrations of a later version have run: ${later.sort().join(', ')}; install that version again, or restore a backup from before it`,
+          ),
+        ]),
   ];
 }
 
@@ -134,6 +146,15 @@ function plugins({ plugins: control, supervisor }: App): Finding[] {
   return [
     good(`${all.filter(({ state }) => state === 'active').length} of ${all.length} plugins are running`),
     ...(off.length > 0 ? [note(`switched off: ${off.join(', ')}`)] : []),
+    ...control.missing.map((id) =>
+      bad(
+        `config/forum.ts requires "${id}", which is not installed; ${didYouMean(
+          id,
+          all.map((plugin) => plugin.id),
+          'remove it, or add its plugin',
+        )}`,
+      ),
+    ),
     ...troubled.map(({ id, problem, state }) =>
       state === 'failed' ? bad(`plugin "${id}" failed: ${problem}`) : bad(`plugin "${id}" ${problem}`),
     ),
