@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
-import { ConfigurationError, messageOf } from '../core/errors.ts';
+import { ConfigurationError, didYouMean, messageOf } from '../core/errors.ts';
 import type { Environment } from '../core/environment.ts';
 import { SITE } from '../core/host/site.ts';
 
@@ -64,10 +64,25 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
   };
 
   const list = (name: string): readonly string[] => (text(name) ?? kept[name] ?? '').split(/[\s,]+/).filter(Boolean);
-  const each = <T>(name: string, entries: readonly T[], right: (entry: T) => boolean, wanted: string): readonly T[] => {
-    for (const entry of entries) if (!right(entry)) refuse(name, String(entry), wanted);
+  const each = (
+    name: string,
+    entries: readonly string[],
+    right: (entry: string) => boolean,
+    wanted: string,
+  ): readonly string[] => {
+    for (const entry of entries) if (!right(entry)) refuse(name, entry, wanted);
     return entries;
   };
+  const hosts = (name: string): readonly string[] =>
+    each(name, list(name), isHost, 'a host name or an address, such as intranet.example or 10.0.0.5');
+  const choice = (name: string, choices: readonly string[]): void => {
+    const value = text(name);
+    if (value !== undefined && !choices.includes(value)) refuse(name, value, `one of ${choices.join(', ')}`);
+  };
+  // Read by the logger itself.
+  choice('LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']);
+  choice('LOG_FORMAT', ['json', 'text']);
+
   const mailFrom = text('MAIL_FROM') ?? kept['MAIL_FROM'];
   if (mailFrom !== undefined && !/^[^\s@<>,;]+@[^\s@<>,;]+$/.test(mailFrom))
     refuse('MAIL_FROM', mailFrom, 'an address such as forum@example.org');
@@ -96,14 +111,12 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
       isRange,
       'an address or a CIDR range, such as 127.0.0.1 or 10.0.0.0/8',
     ),
-    allowedHosts: list('WEBHOOKS_ALLOWED_HOSTS'),
-    previewHosts: list('LINK_PREVIEWS_ALLOWED_HOSTS'),
-    identityProviderHosts: list('SSO_ALLOWED_HOSTS'),
-    pushHosts: list('PUSH_ALLOWED_HOSTS'),
+    allowedHosts: hosts('WEBHOOKS_ALLOWED_HOSTS'),
+    previewHosts: hosts('LINK_PREVIEWS_ALLOWED_HOSTS'),
+    identityProviderHosts: hosts('SSO_ALLOWED_HOSTS'),
+    pushHosts: hosts('PUSH_ALLOWED_HOSTS'),
     allowedPorts:
-      ports.length === 0
-        ? [80, 443]
-        : each('WEBHOOKS_ALLOWED_PORTS', ports.map(Number), isPort, 'a list of ports, such as 443, 8443'),
+      ports.length === 0 ? [80, 443] : each('WEBHOOKS_ALLOWED_PORTS', ports, isPort, 'a port such as 8443').map(Number),
     given: new Set(
       [...Object.keys(variables), ...Object.keys(kept)].filter((name) => (text(name) ?? kept[name]) !== undefined),
     ),
@@ -139,7 +152,10 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
   return environment;
 }
 
-const isPort = (port: number): boolean => Number.isInteger(port) && port >= 1 && port <= 65_535;
+const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
+/** Whether it is a host alone, without a scheme, a port, a path or a wildcard. */
+const isHost = (text: string): boolean =>
+  isIP(text.replace(/^\[(.*)\]$/, '$1')) !== 0 || (!/[/:@*?#]/.test(text) && URL.canParse(`http://${text}`));
 const isRange = (text: string): boolean => {
   const [address = '', bits, more] = text.split('/');
   const most = isIP(address) === 4 ? 32 : 128;
@@ -164,6 +180,9 @@ const KEPT = [
   'PUSH_ALLOWED_HOSTS',
 ] as const;
 
+/** What the installer also stores in it. */
+const OTHERS = ['installed_at'];
+
 /**
  * Reads DATA_DIR/config.json, which holds values chosen in the browser during set-up or written by hand, by the name of
  * the variable that overrides each. Lists may be JSON arrays.
@@ -171,6 +190,12 @@ const KEPT = [
 function readKept(file: string, problems: string[]): Readonly<Record<string, string | undefined>> {
   try {
     const found = JSON.parse(readFileSync(file, 'utf8').trim() || '{}') as Readonly<Record<string, unknown>>;
+    if (typeof found !== 'object' || found === null || Array.isArray(found)) throw new Error('it must be an object');
+    const known = [...KEPT.map((name) => name.toLowerCase()), ...OTHERS];
+    for (const key of Object.keys(found).filter((one) => !known.includes(one)))
+      problems.push(
+        `${file} has "${key}", which means nothing there; ${didYouMean(key, known, `it may have ${known.join(', ')}`)}`,
+      );
     return Object.fromEntries(
       KEPT.map((name) => [name, found[name.toLowerCase()]])
         .filter(([, value]) => value !== undefined)

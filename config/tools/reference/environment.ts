@@ -55,6 +55,8 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, fallback: str
     '`1`: logs a line for each request, with its id, address, method, path without query, status and milliseconds',
     '`0`',
   ],
+  LOG_LEVEL: ['The least important lines that are logged: `error`, `warn`, `info` or `debug`', '`info`'],
+  LOG_FORMAT: ['`json`, or `text` for people', '`text` at a terminal and from `parley dev`, otherwise `json`'],
   SERVER_TIMING: [
     '`1`: each response reports in `Server-Timing` how long the listeners, filters and handlers of each plugin took, and the SQL; `parley dev` sets it',
     '`0`',
@@ -66,10 +68,18 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, fallback: str
     'Seconds between `SIGTERM` and the closing of the port, during which `/readyz` answers 503 and requests are served as usual',
     '`2` in production, otherwise `0`',
   ],
+  PARLEY_SITE: [
+    'The site’s folder, to start the program or run a command from elsewhere',
+    'the working directory if it has a configuration, otherwise the program’s own folder',
+  ],
+  PARLEY_DEBUG: ['`1`: a command that fails prints where', '`0`'],
 };
 
+/** Modules that read variables before config/environment.ts does. */
+const DIRECT = ['core/host/site.ts', 'core/cli/cli.ts'];
+
 /**
- * One row per variable that config/environment.ts reads. Throws if a variable is not described above, or if an unused
+ * One row per variable that the program reads. Throws if a variable is not described above, or if an unused
  * one is.
  */
 export function environmentRows(root: string): ReadonlyArray<readonly string[]> {
@@ -82,10 +92,15 @@ export function environmentRows(root: string): ReadonlyArray<readonly string[]> 
         (node) =>
           ts.isCallExpression(node.parent) &&
           node.parent.arguments[0] === node &&
-          ['text', 'number', 'flag', 'url', 'origin', 'list'].includes(node.parent.expression.getText()),
+          ['text', 'number', 'flag', 'url', 'origin', 'list', 'hosts', 'choice'].includes(
+            node.parent.expression.getText(),
+          ),
       )
       .map((node) => node.text),
   );
+  for (const file of DIRECT)
+    for (const [, name = ''] of readFileSync(join(root, file), 'utf8').matchAll(/process\.env\['(\w+)'\]/g))
+      read.add(name);
   const unknown = [...read].filter((name) => !(name in MEANINGS));
   const unread = Object.keys(MEANINGS).filter((name) => !read.has(name));
   if (unknown.length > 0)
