@@ -27,7 +27,7 @@ export async function secretOption(console: Console, name: string, given: string
     given === undefined || given === '-' ? await console.secret(name.replaceAll('-', ' '), given === '-') : given;
   if (value === undefined || value === '')
     throw new ConfigurationError(
-      `--${name} is missing; omit it on a terminal to be prompted, or pass "-" and write it to standard input`,
+      `--${name} is missing: run this at a terminal, where you are asked for it, or add "--${name} -" and write it to standard input`,
     );
   return value;
 }

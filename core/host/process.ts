@@ -1,11 +1,12 @@
 import type { Server } from 'node:http';
+import { sep } from 'node:path';
 import { createApp, type App, type AppOptions } from './app.ts';
 import { serveCommands } from '../cli/socket/server.ts';
 import { createExpressApp } from './express-app.ts';
 import { inspectDatabase } from './databases/inspect.ts';
 import { closeServer, listen } from './server.ts';
 import { Setup, type DatabaseReport, type DataLocation, type Site } from './setup.ts';
-import { RUN } from './site.ts';
+import { PROGRAM, RUN } from './site.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { RouteRegistry, type RequestHandler } from '../http/routes.ts';
@@ -58,8 +59,14 @@ export class ServerProcess implements Site {
     const port = await app.listen({ gate: beginning?.gate, open: this.#server });
     this.#server = undefined;
     const { baseUrl, host } = app.environment;
+    const plugins = addedTo(app);
     app.log.info(
-      { address: `http://${host}:${port}`, site: baseUrl, database: app.data.embedded ? 'embedded' : 'server' },
+      {
+        address: `http://${host}:${port}`,
+        site: baseUrl,
+        database: app.data.embedded ? 'embedded' : 'server',
+        ...(plugins.length > 0 && { plugins }),
+      },
       'listening',
     );
     if (beginning) this.#options.print(beginning.notice);
@@ -111,6 +118,10 @@ export class ServerProcess implements Site {
     return { ...options, log: (this.#log ??= options.log) };
   }
 }
+
+/** Ids of the running plugins that do not belong to the program. */
+const addedTo = ({ kernel }: App): readonly string[] =>
+  kernel.active().filter((id) => !kernel.graph.get(id).folder?.startsWith(PROGRAM + sep));
 
 function setupOf(app: App): Setup {
   const setup = app.kernel.service(Setup);

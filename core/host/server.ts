@@ -41,6 +41,14 @@ export interface ListenOptions {
   readonly unread?: number;
 }
 
+/** What to do if a port cannot be opened, by the error's code. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'stop the program that uses it, or set PORT to another one',
+  EADDRNOTAVAIL: 'set HOST to an address of this machine, or to 0.0.0.0 for all of them',
+  ENOTFOUND: 'set HOST to an address of this machine, or to 0.0.0.0 for all of them',
+  EACCES: 'set PORT to one above 1023, and put a proxy before it',
+};
+
 /**
  * Opens the port, or takes over a server that already has it open. Throws `ConfigurationError` if it cannot be opened,
  * for example because it is in use. Cached responses are tried before Express runs.
@@ -69,9 +77,12 @@ export async function listen(
   server.timeout = unread;
   server.listen(port, host);
   await once(server, 'listening').catch((error: unknown) => {
-    throw new ConfigurationError(`cannot listen on HOST=${host} and PORT=${port}: ${messageOf(error)}`, {
-      cause: error,
-    });
+    const { code } = error as NodeJS.ErrnoException;
+    const remedy = code === undefined ? undefined : REMEDIES[code];
+    throw new ConfigurationError(
+      `cannot listen on HOST=${host} and PORT=${port}: ${messageOf(error)}${remedy === undefined ? '' : `; ${remedy}`}`,
+      { cause: error },
+    );
   });
   return server;
 }

@@ -32,6 +32,8 @@ export const install = defineCommand({
       { username, email, password, demo, by: commandLine, ...(siteName !== undefined && { siteName }) },
       (line) => console.progress(line),
     );
-    console.print(`Installed. Start with "npm start", then log in as ${username} at ${environment.baseUrl}/login`);
+    console.print(
+      `Installed. Log in as ${username} at ${environment.baseUrl}/login; if the server is not running yet, start it first: npm start`,
+    );
   },
 });

@@ -271,7 +271,7 @@ describe('with a running server', () => {
       ['secret word?', 'secret word, from standard input?'],
     ]);
     await expect(ask(recorder(), 'bell', 'lock')).rejects.toThrow(
-      '--secret-word is missing; omit it on a terminal to be prompted, or pass "-"',
+      '--secret-word is missing: run this at a terminal, where you are asked for it, or add "--secret-word -"',
     );
     expect(JSON.stringify(site.lines)).not.toContain('sesame');
   });

@@ -248,7 +248,7 @@ describe.runIf(onServer)('a server that stops responding without closing connect
   });
 });
 
-it('a port in use is reported in one line', async () => {
+it('a port in use is reported in one line that says what to do', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   try {
@@ -258,7 +258,9 @@ it('a port in use is reported in one line', async () => {
       requestSeconds: 0,
       maxConnections: 0,
     };
-    await expect(listen(() => {}, new RouteRegistry(), place)).rejects.toThrow(ConfigurationError);
+    const refused: unknown = await listen(() => {}, new RouteRegistry(), place).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(ConfigurationError);
+    expect(messageOf(refused)).toMatch(/stop the program that uses it, or set PORT to another one$/);
   } finally {
     taken.close();
   }

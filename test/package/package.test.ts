@@ -89,8 +89,9 @@ async function whileReading(work: () => Promise<unknown>): Promise<readonly numb
 }
 
 describe('a site using the packed program', () => {
-  test('serves the demo, and a TypeScript plugin from its own folder', async () => {
+  test('serves the demo, and a TypeScript plugin from its own folder, which the start names', async () => {
     expect(await (await get('/')).text()).toContain('</html>');
+    expect(running.log()).toMatch(/"plugins":\["lists"\].*"listening"/);
     expect(await (await get('/api/lists')).json()).toMatchObject({ success: true, entries: [] });
   });
 
@@ -222,7 +223,7 @@ describe('removing a package', () => {
   });
 
   test('removes its routes and keeps its data, and both are back when it is added again', async () => {
-    await site.command('plugin', 'remove', 'bell');
+    expect(await site.command('plugin', 'remove', 'bell')).toMatch(/To remove that, too, .* plugin remove bell --data/);
     expect((await get('/api/bell')).status).toBe(404);
     expect(await configuration()).not.toContain('bell');
     expect(await dependenciesOf(site.folder)).not.toHaveProperty('parley-plugin-bell');

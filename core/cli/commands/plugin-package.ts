@@ -130,9 +130,11 @@ function findPackage({ installer, kernel }: App, name: string): { readonly id: s
     throw new ConfigurationError(
       `"${id}" is not a package; remove its id from config/forum.ts, and delete its folder if it belongs to the site. To also remove its data, first run: ${RUN} plugin disable ${id}, then ${RUN} plugin uninstall ${id}`,
     );
-  const packages = kernel.graph.all().flatMap((plugin) => (plugin.package ? [plugin.id, plugin.package] : []));
-  const otherwise = packages.length > 0 ? `this site has ${packages.join(', ')}` : 'this site has none';
-  throw new ConfigurationError(`"${name}" is not a plugin installed by npm; ${didYouMean(name, packages, otherwise)}`);
+  const packages = kernel.graph.all().filter((plugin) => plugin.package !== undefined);
+  const ids = packages.map((plugin) => plugin.id);
+  const names = [...ids, ...packages.map((plugin) => plugin.package!)];
+  const otherwise = ids.length > 0 ? `this site has ${ids.join(', ')}` : 'this site has none';
+  throw new ConfigurationError(`"${name}" is not a plugin installed by npm; ${didYouMean(name, names, otherwise)}`);
 }
 
 /** If its data cannot be removed, the plugin is started again. */
@@ -171,6 +173,10 @@ export const pluginRemove = defineCommand({
     });
     await app.installer.remove(id);
     await npm(SITE, ['uninstall', from], console);
-    console.print(`${id} is removed${data ? ', with its data' : '; its data is kept'}.`);
+    console.print(
+      data
+        ? `${id} is removed, with its data.`
+        : `${id} is removed; its data is kept. To remove that, too, add the plugin again and run: ${RUN} plugin remove ${id} --data`,
+    );
   },
 });

@@ -207,7 +207,11 @@ export class Reloader {
       return plugin;
     } catch (error) {
       const { app, site } = this.#deps;
-      app.log.error({ plugin: id, error }, 'could not be loaded; the previous version keeps running');
+      const runs = app.kernel.state(id) === 'active';
+      app.log.error(
+        { plugin: id, error },
+        runs ? 'could not be loaded; the previous version keeps running' : 'could not be loaded',
+      );
       if (this.#entries.has(id) || typeof entry !== 'string') {
         this.#broken.add(id);
         return undefined;

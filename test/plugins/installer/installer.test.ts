@@ -37,7 +37,9 @@ describe('installing from the command line', () => {
     expect(site.app.settings.get('site.name')).toBe('The Quay');
     expect(await site.app.service(Accounts).findByIdentifier('ada')).toMatchObject({ groupId: 'admin' });
     await site.client().login('ada', PASSWORD);
-    expect(lines).toEqual(['Installed. Start with "npm start", then log in as ada at http://forum.test/login']);
+    expect(lines).toEqual([
+      'Installed. Log in as ada at http://forum.test/login; if the server is not running yet, start it first: npm start',
+    ]);
   });
 
   test('works only once: a second attempt fails and changes nothing', async () => {
