@@ -69,6 +69,7 @@ export { Cluster } from './cluster.ts';
 export { Settings, type SettingInfo } from './settings.ts';
 export { Plugins, type PluginInfo } from './plugins/desired-state.ts';
 export { filesChanged, pluginChanged } from './plugins/actions.ts';
+export { fileChecks, type FileCheck } from './plugins/file-checks.ts';
 export { sealedStores, Secrets, type SealedStore } from './secrets.ts';
 export { failureOf } from './http/failures.ts';
 export { BodyTemplate } from './http/body-template.ts';

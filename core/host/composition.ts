@@ -123,7 +123,7 @@ export function compose(options: CompositionOptions): Container {
   });
   parts.define(PluginInstaller, () => {
     const [kernel, plugins, cluster] = [get(Kernel), get(PluginControl), get<Cluster>(Cluster.id)];
-    return new PluginInstaller({ site, kernel, plugins, cluster, log });
+    return new PluginInstaller({ site, kernel, plugins, cluster, extensions: get(Extensions), log });
   });
 
   offer(Data, () => data);

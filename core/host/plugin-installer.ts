@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
 import type { Cluster } from '../cluster.ts';
 import { PluginError } from '../errors.ts';
+import type { Extensions } from '../extensions.ts';
 import type { Logger } from '../logger.ts';
 import type { Plugin } from '../plugins/definition.ts';
 import type { PluginControl } from '../plugins/desired-state.ts';
+import { fileChecks } from '../plugins/file-checks.ts';
 import type { Kernel } from '../plugins/kernel.ts';
 import { loadPlugin } from './loader.ts';
 
@@ -12,6 +14,7 @@ export interface PluginInstallerDeps {
   readonly kernel: Kernel;
   readonly plugins: PluginControl;
   readonly cluster: Cluster;
+  readonly extensions: Extensions;
   readonly log: Logger;
 }
 
@@ -68,6 +71,7 @@ export class PluginInstaller {
   async #install(name: string, start: (plugin: Plugin) => Promise<void>): Promise<Plugin> {
     const { site, kernel, log } = this.#deps;
     const plugin = await loadPlugin(site, name, this.#generation++);
+    this.#checkFiles(plugin);
     const before = this.find(plugin.id);
     const other = before && before.package !== plugin.package ? placeOf(before) : undefined;
     if (other !== undefined)
@@ -83,6 +87,13 @@ export class PluginInstaller {
     }
     log.info({ plugin: plugin.id, version: plugin.version }, 'installed');
     return plugin;
+  }
+
+  /** Throws before anything has changed. */
+  #checkFiles({ id, folder }: Plugin): void {
+    if (folder === undefined) return;
+    const problems = this.#deps.extensions.read(fileChecks).flatMap(({ value: check }) => check({ id, folder }));
+    if (problems.length > 0) throw new PluginError(id, `has files that cannot be used: ${problems.join('; ')}`);
   }
 
   /** A plugin that was switched off earlier, or removed with its data, is off until someone switches it on. */

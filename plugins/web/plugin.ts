@@ -7,6 +7,7 @@ import {
   Data,
   definePlugin,
   Environment,
+  fileChecks,
   filesChanged,
   Http,
   pluginChanged,
@@ -46,6 +47,7 @@ import { buildUsableBundle, rebuildOnChange, themeProblemOf } from './themes/reb
 import type { Branding } from './themes/branding.ts';
 import { themeCommands } from './themes/commands.ts';
 import { inspectTheme, type ThemeBundle } from './themes/theme-bundle.ts';
+import { problemsOfFiles } from './themes/plugin-files.ts';
 import { installedThemes, themeFolders } from './themes/themes.ts';
 import { formModel } from './forms/form-model.ts';
 import { PageHeaders } from './pages/headers.ts';
@@ -166,6 +168,8 @@ export default definePlugin({
         scope: renderer.scope,
         zone: () => settings['site.timezone'],
         branding: branding(),
+        unusable: (error: unknown) =>
+          log.error({ error }, 'the texts in a file of a plugin cannot be used; pages show their names instead'),
       };
     };
     let themeProblem: string | undefined;
@@ -268,6 +272,7 @@ export default definePlugin({
         details: { theme },
       })),
     );
+    plugin.extend(fileChecks, (one) => problemsOfFiles(bundleOptions(), one));
     plugin.extend(errorTranslators, (req, message) => localeOf(req).failure(message));
     plugin.on(languageOffered, ({ language }) => renderer.bundle.locales.offered.includes(language));
     const offered = (): readonly string[] => renderer.bundle.locales.offered;

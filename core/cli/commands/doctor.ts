@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import type { App, AppOptions } from '../../host/app.ts';
 import { Cache } from '../../cache.ts';
 import { defineCommand, type Console } from '../command.ts';
@@ -9,7 +9,8 @@ import { sql } from '../../data/database.ts';
 import type { Environment } from '../../environment.ts';
 import { chainOf, ConfigurationError, didYouMean, messageOf } from '../../errors.ts';
 import { KERNEL_MIGRATIONS, loadMigrations } from '../../host/loader.ts';
-import { RUN } from '../../host/site.ts';
+import { PROGRAM, RUN } from '../../host/site.ts';
+import { fileChecks } from '../../plugins/file-checks.ts';
 import { Type } from '../../schema.ts';
 import type { SettingInfo } from '../../settings.ts';
 import { Program } from '../program.ts';
@@ -50,7 +51,7 @@ export const doctor = defineCommand({
       numbers(app),
       settings(app),
     ]);
-    const findings = [...environment(app.environment), ...asked.flat(), ...plugins(app)];
+    const findings = [...environment(app.environment), ...asked.flat(), ...plugins(app), ...files(app)];
     print(console, findings);
     const problems = findings.filter(({ state }) => state === 'bad').length;
     if (problems > 0) throw new ConfigurationError(problems === 1 ? '1 problem found.' : `${problems} problems found.`);
@@ -137,6 +138,18 @@ async function redis({ kernel }: App): Promise<Finding[]> {
     () => [good('Redis responds')],
     (error: unknown) => [bad(`Redis does not respond: ${messageOf(error)}`)],
   );
+}
+
+/** What is wrong with the files of plugins that do not belong to the program, whose own files its tests check. */
+function files({ kernel, extensions }: App): Finding[] {
+  const checks = extensions.read(fileChecks);
+  return kernel.active().flatMap((id) => {
+    const { folder } = kernel.graph.get(id);
+    if (folder === undefined || folder.startsWith(PROGRAM + sep)) return [];
+    return checks
+      .flatMap(({ value: check }) => check({ id, folder }))
+      .map((problem) => bad(`plugin "${id}" has a file that cannot be used: ${problem}`));
+  });
 }
 
 function plugins({ plugins: control, supervisor }: App): Finding[] {

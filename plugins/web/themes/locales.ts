@@ -4,7 +4,7 @@ import Negotiator from 'negotiator';
 import { timezoneNamed } from 'parley-forum/plugins/accounts';
 import type { Phrase, Wording } from '../api.ts';
 import type { SentenceKind, Sentences } from './sentences.ts';
-import { readJson } from './themes.ts';
+import { usableTexts } from './themes.ts';
 
 type Message = string | Readonly<Partial<Record<Intl.LDMLPluralRule, string>>>;
 type Messages = ReadonlyMap<string, Message>;
@@ -211,6 +211,7 @@ export class Locales {
   readonly #offered: ReadonlySet<string>;
   readonly #zone: () => string;
   readonly #sentences: SentenceTexts;
+  readonly #unusable: (error: unknown) => void;
   readonly #files = new Map<string, Messages>();
   readonly #locales = new LRUCache<string, Locale>({ max: MAX_LOCALES });
   /** By language and shared by its locales, because they take more memory than the rest of a locale. */
@@ -218,13 +219,21 @@ export class Locales {
   /** Browsers send only a few different headers, and parsing one takes longer than sending a cached page. */
   readonly #chosen = new LRUCache<string, string>({ max: 100 });
 
-  /** English is always offered. `zone`: the time zone in which times are shown; read live. */
+  /**
+   * English is always offered. `zone`: the time zone in which times are shown; read live. `unusable`: called with the
+   * error of each file whose texts cannot be used.
+   */
   constructor(
     files: TextFiles,
     offered: readonly string[],
-    { zone = () => 'UTC', ...sentences }: SentenceTexts & { readonly zone?: () => string } = {},
+    {
+      zone = () => 'UTC',
+      unusable = () => undefined,
+      ...sentences
+    }: SentenceTexts & { readonly zone?: () => string; readonly unusable?: (error: unknown) => void } = {},
   ) {
     this.#filesOf = files;
+    this.#unusable = unusable;
     this.#zone = zone;
     this.#sentences = sentences;
     this.#offered = new Set(['en', ...offered]);
@@ -287,6 +296,6 @@ export class Locales {
   #read(owner: string, language: string): Messages {
     const files = this.#filesOf(owner, language).filter((file) => existsSync(file));
     if (files.length === 0) return NONE;
-    return new Map(files.flatMap((file) => Object.entries(readJson(file) as Record<string, Message>)));
+    return new Map(files.flatMap((file) => Object.entries<Message>(usableTexts(file, this.#unusable))));
   }
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readJson } from './themes.ts';
+import { usableTexts } from './themes.ts';
 
 interface Pattern {
   readonly sentence: RegExp;
@@ -30,6 +30,8 @@ export interface SentenceFolders {
   readonly plugins: ReadonlyMap<string, string>;
   /** The folders of the theme's chain, the theme itself last: its translations override the others. */
   readonly themes: readonly string[];
+  /** Called with the error of each file whose translations cannot be used. */
+  readonly unusable?: (error: unknown) => void;
 }
 
 /**
@@ -70,7 +72,11 @@ export class Sentences {
     const { plugins, themes } = this.#folders;
     const textsIn = (folder: string): Translations => {
       const file = join(folder, 'locales', this.#kind, `${language}.json`);
-      return new Map(existsSync(file) ? Object.entries(readJson(file) as Record<string, string>) : []);
+      const texts = existsSync(file) ? Object.entries(usableTexts(file, this.#folders.unusable)) : [];
+      // Sentences have no plural forms.
+      return new Map(
+        texts.flatMap(([sentence, text]) => (typeof text === 'string' ? [[sentence, text] as const] : [])),
+      );
     };
     const ofThemes: Translations = new Map(themes.flatMap((folder) => [...textsIn(folder)]));
     const ofPlugins = new Map(

@@ -73,6 +73,8 @@ export interface ThemeBundleOptions {
   /** The site's time zone. */
   readonly zone: () => string;
   readonly branding: Branding;
+  /** Called with the error of each file of a plugin whose texts cannot be used, when they are first needed. */
+  unusable(error: unknown): void;
 }
 
 const WEB = 'web';
@@ -90,6 +92,7 @@ export function readTheme({
   scope,
   zone,
   branding,
+  unusable,
 }: Omit<ThemeBundleOptions, 'assets'>) {
   const chain = loadChain(theme, themeFolders);
   const tokens = withAccent(chainTokens(chain), branding.accent);
@@ -104,8 +107,9 @@ export function readTheme({
   };
   const locales = new Locales(files, offeredLanguages(chain), {
     zone,
-    failures: new Sentences('failures', { plugins: folders, themes }),
-    declared: new Sentences('declared', { plugins: installed, themes }),
+    unusable,
+    failures: new Sentences('failures', { plugins: folders, themes, unusable }),
+    declared: new Sentences('declared', { plugins: installed, themes, unusable }),
   });
   locales.load('theme');
   const templates = templatesOf(chain, { plugins, scope });
@@ -121,7 +125,8 @@ export function readTheme({
   };
 }
 
-function templatesOf(
+/** The templates of a chain and of these plugins. */
+export function templatesOf(
   chain: readonly Theme[],
   { plugins, scope }: Pick<ThemeBundleOptions, 'plugins' | 'scope'>,
 ): Templates {

@@ -204,7 +204,7 @@ function endOfJson(text: string): number {
 }
 
 /** A theme's data file, if it has one. */
-function optional<S extends TSchema>(theme: Theme, name: string, schema: S): Static<S>[] {
+function optional<S extends TSchema>(theme: HasTexts, name: string, schema: S): Static<S>[] {
   const file = join(theme.folder, name);
   if (!existsSync(file)) return [];
   const result = check(schema, readJson(file));
@@ -314,22 +314,43 @@ const Texts = Type.Record(Type.String(), Type.Union([Type.String(), Type.Record(
 export const offeredLanguages = (chain: readonly Theme[]): readonly string[] =>
   chain.flatMap(({ folder }) => globSync('locales/*.json', { cwd: folder }).map((file) => basename(file, '.json')));
 
-/** The locale files of a chain: its own texts, its texts for plugins and its translations of sentences in code. */
-export const localeFiles = (chain: readonly Theme[]): readonly (readonly [Theme, file: string])[] =>
-  chain.flatMap((theme) =>
+/** A theme or a plugin: both have locale files at the same place. */
+type HasTexts = Pick<Theme, 'id' | 'folder'>;
+
+/**
+ * The locale files of themes or plugins: their own texts, texts of a theme for plugins, and translations of sentences in
+ * code.
+ */
+export const localeFiles = (owners: readonly HasTexts[]): readonly (readonly [HasTexts, file: string])[] =>
+  owners.flatMap((theme) =>
     globSync('locales/{,failures/,declared/,plugins/*/}*.json', { cwd: theme.folder }).map(
       (file) => [theme, file] as const,
     ),
   );
 
 /** Checks every text in a file. Throws `ConfigurationError` naming it. */
-export function checkLocale([theme, file]: readonly [Theme, file: string]): void {
+export function checkLocale([theme, file]: readonly [HasTexts, file: string]): void {
   optional(theme, file, Texts);
   if (!isLanguage(basename(file, '.json')))
     throw unusableTheme(
       theme.id,
       `${shortPath(join(theme.folder, file))}: its name must be a language, such as de or pt-BR`,
     );
+}
+
+/**
+ * The texts in a file of a plugin. If it cannot be used, none, since it must not break the pages of other plugins: the
+ * error is passed on, and pages show the names of these texts.
+ */
+export function usableTexts(file: string, unusable: (error: unknown) => void = () => undefined): Static<typeof Texts> {
+  try {
+    const result = check(Texts, readJson(file));
+    if (result.ok) return result.value;
+    throw new ConfigurationError(faultsOf(file, result.problems).join('; '));
+  } catch (error) {
+    unusable(error);
+    return {};
+  }
 }
 
 function isLanguage(id: string): boolean {

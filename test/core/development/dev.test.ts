@@ -270,12 +270,6 @@ describe('an error', () => {
       shown:
         'plugins/greeting/views/greeting.hbs:2: unknown helper &quot;nothing&quot;; docs/reference/templates.md lists them\nplugins/greeting/views/greeting.hbs:2',
     },
-    {
-      wrong: 'a text',
-      at: 'plugins/greeting/locales/en.json',
-      text: '{\n  "end" Bye\n}\n',
-      shown: 'plugins/greeting/locales/en.json:2',
-    },
   ])('is shown on the page that cannot be rendered: $wrong', async ({ at, text, shown }) => {
     await site.write(
       'plugins/greeting/views/greeting.hbs',
@@ -293,6 +287,18 @@ describe('an error', () => {
       await site.mend('plugins/greeting/views/greeting.hbs');
     };
     await reloaded(mend, words, 'hello');
+    expect(places()).toEqual([]);
+  });
+
+  test('is reported with file and line while pages show the names of texts: a file of texts', async () => {
+    const [view, texts] = ['plugins/greeting/views/greeting.hbs', 'plugins/greeting/locales/en.json'];
+    await site.write(view, VIEW.replace('{{words}}', '{{words}} {{t "greeting:end"}}'));
+    await expect.poll(words).toBe('hello Bye');
+    const shown = async (): Promise<unknown> => [await words(), places()];
+    const reported = expect.objectContaining({ file: texts, line: 2 });
+    await reloaded(() => site.write(texts, '{\n  "end" Bye\n}\n'), shown, ['hello greeting:end', [reported]]);
+    await site.mend(view);
+    await reloaded(() => site.mend(texts), words, 'hello');
     expect(places()).toEqual([]);
   });
 

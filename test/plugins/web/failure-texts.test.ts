@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { InvalidInput } from 'parley-forum';
+import { InvalidInput, messageOf } from 'parley-forum';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { check, Type } from '../../../core/schema.ts';
@@ -122,6 +124,26 @@ describe('an error message', () => {
     expect(failures.say('de', 'must be at most 5')).toBe('höchstens 5 sind möglich');
     expect(failures.say('de', 'must be at most 64 KiB')).toBe('darf höchstens 64 KiB groß sein');
   });
+
+  it.each(['{ "is required" }', '{ "is required": 5 }', '[]'])(
+    'is translated even if the translations of another plugin cannot be used: %s',
+    async (text) => {
+      await using folder = await mkdtempDisposable(join(tmpdir(), 'parley-sentences-'));
+      await mkdir(join(folder.path, 'locales/failures'), { recursive: true });
+      await writeFile(join(folder.path, 'locales/failures/de.json'), text);
+      const problems: string[] = [];
+      const both = new Sentences('failures', {
+        plugins: new Map([
+          ['web', join(ROOT, 'plugins/web')],
+          ['boats', folder.path],
+        ]),
+        themes: [],
+        unusable: (error) => problems.push(messageOf(error)),
+      });
+      expect(both.say('de', 'is required')).toBe('fehlt');
+      expect(problems).toEqual([expect.stringContaining('locales/failures/de.json')]);
+    },
+  );
 
   it('without a translation is unchanged', () =>
     expect(failures.say('de', 'must be as old as the hills')).toBe('must be as old as the hills'));

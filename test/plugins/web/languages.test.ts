@@ -1,6 +1,10 @@
+import { mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Answer, Client } from 'parley-forum/testing';
 import { Notifications } from 'parley-forum/ports/notifications';
+import { runCommand } from '../../../core/cli/run-command.ts';
 import { expectStatus, PASSWORD, useForum } from '../discussions/forum.ts';
 
 const forum = useForum();
@@ -245,5 +249,64 @@ describe('default names', () => {
     const resumed = await root.submit('/login/confirm', { password: PASSWORD, pending });
     expect(resumed.text).toContain('Weiter: Ein Plugin einschalten');
     await root.submit('/appearance', { language: '' });
+  });
+});
+
+describe('a package with files that cannot be used', () => {
+  const FILES = {
+    'package.json': JSON.stringify({
+      name: 'parley-plugin-bell',
+      version: '1.0.0',
+      type: 'module',
+      parley: { plugin: './plugin.js' },
+      peerDependencies: { 'parley-forum': '*' },
+    }),
+    'plugin.js': `
+      import { navigation } from 'parley-forum/plugins/web';
+      export default { id: 'bell', setup: (_services, plugin) =>
+        plugin.extend(navigation, { area: 'main', label: 'bell:title', href: '/bell' }) };`,
+    'views/bell.hbs': '{{! No data. }}\n<p>{{t "bell:title"}}</p>\n',
+    'locales/en.json': '{ "title": "The ship’s bell" }',
+  };
+  const write = async (folder: string, files: Readonly<Record<string, string>>): Promise<void> => {
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), text);
+    }
+  };
+  const doctor = async (): Promise<readonly string[]> => {
+    const lines: string[] = [];
+    const nothing = async (): Promise<undefined> => undefined;
+    const console = { terminal: false, columns: 80, print: (line: string) => void lines.push(line), progress: nothing };
+    await runCommand(forum.app.app, ['doctor'], { ...console, secret: nothing }).catch(nothing);
+    return lines;
+  };
+
+  test('is not installed; one whose files break later harms no page, and the doctor names them', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'parley-bell-'));
+    const { installer, plugins } = forum.app.app;
+    const main = async (): Promise<string> => expectStatus(await forum.guest.get('/'), 200).text;
+    await write(folder.path, { ...FILES, 'views/bell.hbs': '{{{title}}}' });
+    await expect(installer.install(folder.path)).rejects.toThrow(
+      /^\[bell\] has files that cannot be used: .*views\/bell\.hbs:1: prints without escaping/,
+    );
+    expect(installer.find('bell')).toBeUndefined();
+
+    await write(folder.path, FILES);
+    await installer.install(folder.path);
+    expect(await main()).toContain('The ship’s bell');
+    expect(await doctor()).not.toContainEqual(expect.stringContaining('"bell"'));
+
+    await write(folder.path, { 'locales/en.json': '{ "title" }', 'views/bell.hbs': '<p>\n{{nothing else}}\n</p>' });
+    await plugins.disable('bell');
+    await plugins.enable('bell');
+    expect(await main()).toContain('bell:title');
+    expect(await doctor()).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^✗ plugin "bell" has a file that cannot be used: .*views\/bell\.hbs:2: unknown helper/),
+        expect.stringMatching(/^✗ plugin "bell" .*locales\/en\.json:1: is not valid JSON/),
+      ]),
+    );
+    await installer.remove('bell');
   });
 });

@@ -1,0 +1,34 @@
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FileCheck } from 'parley-forum';
+import { TemplateError } from '../templates/validate.ts';
+import { templatesOf, type ThemeBundleOptions } from './theme-bundle.ts';
+import { checkLocale, loadChain, localeFiles, problemsIn, ROOT_THEME } from './themes.ts';
+
+/**
+ * What is wrong with the views and texts of a plugin, which are otherwise read on their first use: pages would fail.
+ * Views may include those of every installed plugin.
+ */
+export function problemsOfFiles(
+  { themeFolders, installed, scope }: Pick<ThemeBundleOptions, 'themeFolders' | 'installed' | 'scope'>,
+  plugin: Parameters<FileCheck>[0],
+): readonly string[] {
+  const others = [...installed].map(([id, folder]) => ({ id, folder }));
+  const templates = templatesOf(loadChain(ROOT_THEME, themeFolders), { plugins: [...others, plugin], scope });
+  const views = globSync('**/*.hbs', { cwd: join(plugin.folder, 'views') }).sort();
+  const checks = [
+    ...views.map((file) => () => void templates.get(`@${plugin.id}/${file.slice(0, -'.hbs'.length)}`)),
+    ...localeFiles([plugin]).map((file) => () => checkLocale(file)),
+  ];
+  const problems = checks.flatMap((check) => {
+    try {
+      check();
+      return [];
+    } catch (error) {
+      const found = error instanceof TemplateError ? [error.message] : problemsIn(error);
+      if (!found) throw error;
+      return found;
+    }
+  });
+  return [...new Set(problems)];
+}
