@@ -22,6 +22,7 @@ import {
   parentOf,
   placeIn,
   problemsIn,
+  unknownKeys,
   unusableTheme,
   unusedTokens,
   type Theme,
@@ -165,7 +166,7 @@ export function inspectTheme(options: Omit<ThemeBundleOptions, 'assets'>): Theme
   const warnings = (all: Tokens): readonly string[] => [
     ...[hardToRead(all) ?? []].flat(),
     ...unusedTokens(chain, [sheet, ...others]),
-    ...(own ? unservedFiles(own) : []),
+    ...(own ? [...unknownKeys(own), ...unservedFiles(own)] : []),
     // The default theme has properties that only scripts set.
     ...(own && inherited.length > 0 ? unsetProperties(own, [chainTokenSheet(chain, all), ...others]) : []),
     ...templates.missingSlots(),

@@ -276,6 +276,21 @@ export function unusedTokens(chain: readonly Theme[], sheets: readonly string[])
     });
 }
 
+/** Keys of a theme's theme.json and groups of its tokens.json that have no effect. */
+export function unknownKeys(theme: HasTexts): readonly string[] {
+  const files = [
+    ['theme.json', Object.keys(Manifest.properties)],
+    ['tokens.json', ['$version', ...Object.keys(TokensFile.properties)]],
+  ] as const;
+  return files.flatMap(([name, known]) => {
+    const file = join(theme.folder, name);
+    const found = existsSync(file) ? (readJson(file) as object) : {};
+    return Object.keys(found)
+      .filter((key) => !known.includes(key))
+      .map((key) => `${placeIn(file, [key])}: "${key}" means nothing here; ${didYouMean(key, known, 'remove it')}`);
+  });
+}
+
 const Icons = Type.Record(Type.String(), Type.Array(Type.String()));
 const PATH_DATA = /^[MmLlHhVvCcSsQqTtAaZz0-9.,\s-]+$/;
 

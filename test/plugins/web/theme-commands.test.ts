@@ -121,10 +121,12 @@ describe('with a running server', () => {
     await site.remove('themes/fog');
   });
 
-  test('`theme check` reports tokens that no style sheet uses, with suggestions', async () => {
+  test('`theme check` reports tokens that no style sheet uses, and unknown keys, with suggestions', async () => {
     await site.write(
       'themes/fog/theme.json',
-      BROKEN['theme.json'].replaceAll('broken', 'fog').replace('"own"', '"own", "styles": ["css/fog.css"]'),
+      BROKEN['theme.json']
+        .replaceAll('broken', 'fog')
+        .replace('"own"', '"own", "licence": "MIT", "styles": ["css/fog.css"]'),
     );
     await site.write(
       'themes/fog/assets/css/fog.css',
@@ -133,11 +135,13 @@ describe('with a running server', () => {
     const colour = '{ "light": "#111111", "dark": "#eeeeee" }';
     await site.write(
       'themes/fog/tokens.json',
-      `{\n"color": {\n"acent": ${colour},\n"mist": ${colour}\n},\n"family": { "haze": ["Arial"] }\n}`,
+      `{\n"color": {\n"acent": ${colour},\n"mist": ${colour}\n},\n"family": { "haze": ["Arial"] },\n"colour": {}\n}`,
     );
     expect(await parley('check', 'fog')).toBe(`fog can be used.
   themes/fog/tokens.json:3: no style sheet uses --acent; did you mean "accent"?
   themes/fog/tokens.json:6: no style sheet uses --family-haze; use it, or remove it
+  themes/fog/theme.json:1: "licence" means nothing here; did you mean "license"?
+  themes/fog/tokens.json:7: "colour" means nothing here; did you mean "color"?
   themes/fog/assets/css/fog.css:1: uses --size-foghorn, which is not set anywhere; set it, or give it a fallback
 `);
     await site.remove('themes/fog');
