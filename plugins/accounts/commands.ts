@@ -40,7 +40,7 @@ async function accountId(accounts: Accounts, username: string): Promise<string> 
 
 const create = defineCommand({
   name: 'user create',
-  summary: 'Add a member',
+  summary: 'Adds a member.',
   example: 'user create ada --email ada@example.org --group moderator',
   positional: ['name'],
   options: Type.Object({
@@ -62,7 +62,7 @@ const create = defineCommand({
 
 const promote = defineCommand({
   name: 'user promote',
-  summary: 'Move a member to another group; ends their sessions',
+  summary: 'Moves a member to another group, and ends their sessions.',
   example: 'user promote ada --group admin',
   positional: ['name'],
   options: Type.Object({ name, group }),
@@ -76,7 +76,7 @@ const promote = defineCommand({
 
 const resetPassword = defineCommand({
   name: 'user reset-password',
-  summary: 'Set a member’s password; ends their sessions',
+  summary: 'Sets a member’s password, and ends their sessions.',
   example: 'user reset-password ada',
   positional: ['name'],
   options: Type.Object({ name, password }),

@@ -4,7 +4,7 @@ import { AuditLog } from 'parley-forum/plugins/audit';
 /** The command `audit verify`. */
 export const verifyCommand = defineCommand({
   name: 'audit verify',
-  summary: 'Check that no entry of the audit log was changed, moved or removed.',
+  summary: 'Checks that no entry of the audit log was changed, moved or removed.',
   options: Type.Object({}),
   needs: { audit: AuditLog },
   async run({ audit }, _options, console) {

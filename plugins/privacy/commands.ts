@@ -4,7 +4,7 @@ import { Deletions } from 'parley-forum/ports/personal-data';
 
 const deleteUser = defineCommand({
   name: 'user delete',
-  summary: 'Delete a member immediately; what they wrote stays, without their name',
+  summary: 'Deletes a member immediately; what they wrote stays, without their name.',
   example: 'user delete ada --remove',
   positional: ['name'],
   options: Type.Object({

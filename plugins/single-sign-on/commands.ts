@@ -21,7 +21,7 @@ const lineOf = ({ slug, label, active, linkedAt, usedAt }: LinkedIdentity): stri
 
 const list = defineCommand({
   name: 'identity list',
-  summary: 'List the accounts at identity providers that a member logs in with',
+  summary: 'Lists the accounts at identity providers that a member logs in with.',
   example: 'identity list ada',
   positional: ['name'],
   options: Type.Object({ name }),
@@ -36,7 +36,7 @@ const list = defineCommand({
 
 const unlink = defineCommand({
   name: 'identity unlink',
-  summary: 'Unlink a member’s account at an identity provider',
+  summary: 'Unlinks a member’s account at an identity provider.',
   example: 'identity unlink ada keycloak',
   positional: ['name', 'provider'],
   options: Type.Object({ name, provider: Type.String({ title: 'Short name of the identity provider' }) }),

@@ -4,7 +4,7 @@ import { TwoFactor } from 'parley-forum/plugins/two-factor';
 
 const resetTwoFactor = defineCommand({
   name: 'user reset-two-factor',
-  summary: 'Switch off the second factor of a member who has lost it',
+  summary: 'Switches off the second factor of a member who has lost it.',
   example: 'user reset-two-factor ada',
   positional: ['name'],
   options: Type.Object({ name: Type.String({ title: 'Username' }) }),
