@@ -131,8 +131,7 @@ export async function createApp({
   nameOldSettings(settings, environment, log);
   const off = control.list().flatMap(({ id, wanted, state }) => (wanted && state !== 'active' ? id : []));
   if (off.length > 0 && !environment.safeMode) log.warn({ plugins: off }, `these plugins stay off: ${off.join(', ')}`);
-  for (const id of control.missing)
-    log.warn({ plugin: id }, `config/forum.ts requires "${id}", which is not installed; correct the id, or remove it`);
+  nameMissing(control, log);
   const fault = control
     .list()
     .filter(({ required }) => required)
@@ -207,6 +206,12 @@ export async function createApp({
         await resources.disposeAsync();
       })()),
   };
+}
+
+/** Logs ids that the configuration requires in vain. */
+function nameMissing({ missing }: PluginControl, log: Logger): void {
+  for (const id of missing)
+    log.warn({ plugin: id }, `config/forum.ts requires "${id}", which is not installed; correct the id, or remove it`);
 }
 
 /** Logs this site's settings that are no longer read or are deprecated. */
