@@ -169,7 +169,7 @@ export const placeIn = (file: string, path: readonly string[]): string =>
   `${shortPath(file)}:${lineOf(readFileSync(file, 'utf8'), path)}`;
 
 /** Throws `ConfigurationError` naming file and line. */
-export function readJson(file: string): unknown {
+function readJson(file: string): unknown {
   const text = readFileSync(file, 'utf8');
   try {
     return JSON.parse(text);
