@@ -156,7 +156,7 @@ export function clientPage(
             [
               code(`parley:${hook.id}`),
               code(plugin),
-              `${findRef(refs, 'Action', hook.id)?.text ?? ''} \`detail\` is the event as webhooks get it.`,
+              `${findRef(refs, 'Action', hook.id)?.text ?? ''} \`detail\` is the event as webhooks get it: \`{ id, event, timestamp, data }\`.`,
             ],
           ]
         : [],

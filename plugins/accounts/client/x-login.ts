@@ -80,6 +80,7 @@ class Login extends HTMLElement implements LoginDialog {
       // Text written by one member must not be sent in the name of another.
       this.#returned = page.body.dataset['viewer'] === document.body.dataset['viewer'];
       this.#dialog.close();
+      /** A member whose session had ended has logged in again over the page. */
       if (this.#returned) document.dispatchEvent(new CustomEvent('forum:logged-in'));
     }
   }

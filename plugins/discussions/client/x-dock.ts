@@ -91,6 +91,7 @@ class FormDock extends HTMLElement implements Dock {
       // Another form may have been docked in the meantime.
       if (panel === this.#panel) this.#close();
       else this.#putAway(panel);
+      /** An edit of a post on the page was saved; `detail` is the post’s number. */
       document.dispatchEvent(new CustomEvent('discussions:edited', { detail: postAt(path)?.dataset['number'] }));
     });
     form.querySelector('.composer-foot a')?.addEventListener('click', (event) => {

@@ -15,6 +15,7 @@ class NextUnread extends HTMLElement {
 
   async #go(link: HTMLAnchorElement): Promise<void> {
     const leaving: Leaving = { sending: [] };
+    /** The reader follows the link to the next unread post; `detail.sending` collects what must be sent before. */
     if (!document.dispatchEvent(new CustomEvent('read-marks:next', { cancelable: true, detail: leaving }))) return;
     await Promise.allSettled(leaving.sending);
     const address = new URL(link.href);
