@@ -59,7 +59,7 @@ export class Kernel {
       if (plugin.settings) settings.define(plugin.id, plugin.settings);
       this.graph.add(plugin);
     } catch (error) {
-      log.error({ plugin: plugin.id, error }, 'has an invalid definition');
+      log.error({ plugin: plugin.id, error }, 'cannot be used');
       if (!this.graph.all().some(({ id }) => id === plugin.id)) this.graph.add(unusable(plugin, error));
       return;
     }
