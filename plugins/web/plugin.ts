@@ -169,7 +169,7 @@ export default definePlugin({
         zone: () => settings['site.timezone'],
         branding: branding(),
         unusable: (error: unknown) =>
-          log.error({ error }, 'the texts in a file of a plugin cannot be used; pages show their names instead'),
+          log.error({ error }, 'a file of a plugin cannot be used; pages are shown without its styles or texts'),
       };
     };
     let themeProblem: string | undefined;

@@ -174,6 +174,7 @@ const OF_PAGE = /^page-(.+)\.css$/;
 export interface PluginStyle {
   /** Undefined: on every page. */
   readonly page: string | undefined;
+  readonly file: string;
   readonly text: string;
 }
 
@@ -181,4 +182,4 @@ export interface PluginStyle {
 export const stylesIn = (folder: string): readonly PluginStyle[] =>
   filesBelow(join(folder, 'client'))
     .filter(({ path }) => path.endsWith('.css'))
-    .map(({ path, file = '' }) => ({ page: OF_PAGE.exec(path)?.[1], text: readFileSync(file, 'utf8') }));
+    .map(({ path, file = '' }) => ({ page: OF_PAGE.exec(path)?.[1], file, text: readFileSync(file, 'utf8') }));

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ThemeReport } from '../api.ts';
-import { filesBelow, modulesIn, stylesIn, type Assets } from '../assets/assets.ts';
+import { filesBelow, modulesIn, stylesIn, type Assets, type PluginStyle } from '../assets/assets.ts';
 import { manifestText, withAccent, type Branding } from './branding.ts';
 import { createHelpers, type RenderScope } from '../templates/helpers.ts';
 import { Locales, type TextFiles } from './locales.ts';
 import { Sentences } from './sentences.ts';
-import { unservedFiles, unsetProperties } from './stylesheet-checks.ts';
+import { checkStyle, unclosedRules, unservedFiles, unsetProperties } from './stylesheet-checks.ts';
 import { Templates } from '../templates/templates.ts';
 import {
   chainIcons,
@@ -74,7 +74,7 @@ export interface ThemeBundleOptions {
   /** The site's time zone. */
   readonly zone: () => string;
   readonly branding: Branding;
-  /** Called with the error of each file of a plugin whose texts cannot be used, when they are first needed. */
+  /** Called with the error of each file of a plugin that cannot be used, when it is first needed. */
   unusable(error: unknown): void;
 }
 
@@ -166,7 +166,7 @@ export function inspectTheme(options: Omit<ThemeBundleOptions, 'assets'>): Theme
   const warnings = (all: Tokens): readonly string[] => [
     ...[hardToRead(all) ?? []].flat(),
     ...unusedTokens(chain, [sheet, ...others]),
-    ...(own ? [...unknownKeys(own), ...unservedFiles(own)] : []),
+    ...(own ? [...unknownKeys(own), ...unclosedRules(own), ...unservedFiles(own)] : []),
     // The default theme has properties that only scripts set.
     ...(own && inherited.length > 0 ? unsetProperties(own, [chainTokenSheet(chain, all), ...others]) : []),
     ...templates.missingSlots(),
@@ -189,7 +189,11 @@ export function buildThemeBundle(options: ThemeBundleOptions): ThemeBundle {
     assets.mount('p', id, [...filesBelow(join(folder, 'public')), ...modulesIn(folder)]),
   );
   const sheet = assets.mount('s', 'tokens', [{ path: 'tokens.css', text: tokenText }]);
-  const styles = plugins.flatMap(({ id, folder }) => stylesIn(folder).map((style) => ({ id, ...style })));
+  const styles = plugins.flatMap(({ id, folder }) =>
+    stylesIn(folder)
+      .filter((style) => canUse(style, options))
+      .map((style) => ({ id, ...style })),
+  );
   const ofPages = [...Map.groupBy(styles, ({ page }) => page)];
   const pluginSheet = assets.mount(
     's',
@@ -246,6 +250,17 @@ export function buildThemeBundle(options: ThemeBundleOptions): ThemeBundle {
     imports: { '@forum/client': client },
     asset,
   };
+}
+
+/** A style sheet that is not well-formed is left out, since it would change those of other plugins. */
+function canUse(style: PluginStyle, { unusable }: Pick<ThemeBundleOptions, 'unusable'>): boolean {
+  try {
+    checkStyle(style);
+    return true;
+  } catch (error) {
+    unusable(error);
+    return false;
+  }
 }
 
 /** The path of the sheet with the styles of all plugins for pages of this name, or for every page. */

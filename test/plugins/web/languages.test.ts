@@ -267,6 +267,7 @@ describe('a package with files that cannot be used', () => {
         plugin.extend(navigation, { area: 'main', label: 'bell:title', href: '/bell' }) };`,
     'views/bell.hbs': '{{! No data. }}\n<p>{{t "bell:title"}}</p>\n',
     'locales/en.json': '{ "title": "The ship’s bell" }',
+    'client/bell.css': '.bell { color: var(--accent); content: "}\\"" } /* { */\n.b\\{ { top: 0 }\n',
   };
   const write = async (folder: string, files: Readonly<Record<string, string>>): Promise<void> => {
     for (const [path, text] of Object.entries(files)) {
@@ -286,6 +287,8 @@ describe('a package with files that cannot be used', () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'parley-bell-'));
     const { installer, plugins } = forum.app.app;
     const main = async (): Promise<string> => expectStatus(await forum.guest.get('/'), 200).text;
+    const styles = async (): Promise<string> =>
+      expectStatus(await forum.guest.get(/\/assets\/s\/plugins@[^"]*plugins\.css/.exec(await main())![0]), 200).text;
     await write(folder.path, { ...FILES, 'views/bell.hbs': '{{{title}}}' });
     await expect(installer.install(folder.path)).rejects.toThrow(
       /^\[bell\] has files that cannot be used: .*views\/bell\.hbs:1: prints without escaping/,
@@ -295,15 +298,23 @@ describe('a package with files that cannot be used', () => {
     await write(folder.path, FILES);
     await installer.install(folder.path);
     expect(await main()).toContain('The ship’s bell');
+    expect(await styles()).toMatch(/@layer plugins\.bell\{\.bell\{/);
     expect(await doctor()).not.toContainEqual(expect.stringContaining('"bell"'));
 
-    await write(folder.path, { 'locales/en.json': '{ "title" }', 'views/bell.hbs': '<p>\n{{nothing else}}\n</p>' });
+    await write(folder.path, {
+      'locales/en.json': '{ "title" }',
+      'views/bell.hbs': '<p>\n{{nothing else}}\n</p>',
+      'client/bell.css': '.bell {\n  color: red;\n.clapper {\n}\n',
+    });
     await plugins.disable('bell');
     await plugins.enable('bell');
     expect(await main()).toContain('bell:title');
+    expect(await styles()).not.toContain('.bell{');
+    expect(await styles()).toContain('@layer plugins.tags{');
     expect(await doctor()).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/^✗ plugin "bell" has a file that cannot be used: .*views\/bell\.hbs:2: unknown helper/),
+        expect.stringMatching(/^✗ plugin "bell" .*client\/bell\.css:1: this "\{" is not closed$/),
         expect.stringMatching(/^✗ plugin "bell" .*locales\/en\.json:1: is not valid JSON/),
       ]),
     );

@@ -121,7 +121,7 @@ describe('with a running server', () => {
     await site.remove('themes/fog');
   });
 
-  test('`theme check` reports tokens that no style sheet uses, and unknown keys, with suggestions', async () => {
+  test('`theme check` reports tokens that no style sheet uses, unknown keys and unbalanced rules', async () => {
     await site.write(
       'themes/fog/theme.json',
       BROKEN['theme.json']
@@ -130,7 +130,7 @@ describe('with a running server', () => {
     );
     await site.write(
       'themes/fog/assets/css/fog.css',
-      '.bar { color: var( --mist, red); inline-size: var(--size-foghorn) }',
+      '.bar { color: var( --mist, red); inline-size: var(--size-foghorn) }\n}',
     );
     const colour = '{ "light": "#111111", "dark": "#eeeeee" }';
     await site.write(
@@ -142,6 +142,7 @@ describe('with a running server', () => {
   themes/fog/tokens.json:6: no style sheet uses --family-haze; use it, or remove it
   themes/fog/theme.json:1: "licence" means nothing here; did you mean "license"?
   themes/fog/tokens.json:7: "colour" means nothing here; did you mean "color"?
+  themes/fog/assets/css/fog.css:2: this "}" closes nothing
   themes/fog/assets/css/fog.css:1: uses --size-foghorn, which is not set anywhere; set it, or give it a fallback
 `);
     await site.remove('themes/fog');
