@@ -430,9 +430,10 @@ test.runIf(onServer)(
     await forum.as.ada.login('ada', PASSWORD);
     const { databaseUrl, dataDir } = forum.app.app.environment;
     const other = await openDatabase({ url: databaseUrl, folder: dataDir, log: testLog });
-    const waiting = async (): Promise<number> =>
-      (await other.one(sql<{ count: number }>`select count(*)::integer as count from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`))!.count;
+    const statement = sql<{ count: number }>`select count(*)::integer as count from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`;
+    // The transaction would see the activity as it first was, without connections opened since.
+    const waiting = async (): Promise<number> => (await other.outside(() => other.one(statement)))!.count;
     const url = outside.url('/again');
     let removed: Promise<unknown> | undefined;
     let number = 0;
