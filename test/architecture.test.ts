@@ -500,8 +500,10 @@ describe('each check reports what it exists for', () => {
   test('generated reference: an environment variable without a description', () => {
     using tree = plant({
       'config/environment.ts': "declare function text(name: string): string;\nexport const shiny = text('SHINY');\n",
+      'core/host/site.ts': '',
+      'core/cli/cli.ts': "export const dull = process.env['DULL'];\n",
     });
-    expect(() => environmentRows(tree.root)).toThrow('reads SHINY; describe it');
+    expect(() => environmentRows(tree.root)).toThrow('reads SHINY, DULL; describe it');
   });
 });
 

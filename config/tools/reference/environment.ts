@@ -79,8 +79,7 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, fallback: str
 const DIRECT = ['core/host/site.ts', 'core/cli/cli.ts'];
 
 /**
- * One row per variable that the program reads. Throws if a variable is not described above, or if an unused
- * one is.
+ * One row per variable that the program reads. Throws if a variable is not described above, or if an unused one is.
  */
 export function environmentRows(root: string): ReadonlyArray<readonly string[]> {
   const path = 'config/environment.ts';
@@ -104,10 +103,10 @@ export function environmentRows(root: string): ReadonlyArray<readonly string[]> 
   const unknown = [...read].filter((name) => !(name in MEANINGS));
   const unread = Object.keys(MEANINGS).filter((name) => !read.has(name));
   if (unknown.length > 0)
-    throw new Error(`${path} reads ${unknown.join(', ')}; describe it in config/tools/reference/environment.ts`);
+    throw new Error(`The program reads ${unknown.join(', ')}; describe it in config/tools/reference/environment.ts`);
   if (unread.length > 0)
     throw new Error(
-      `${path} no longer reads ${unread.join(', ')}; remove it from config/tools/reference/environment.ts`,
+      `The program no longer reads ${unread.join(', ')}; remove it from config/tools/reference/environment.ts`,
     );
   return Object.entries(MEANINGS).map(([name, [meaning, fallback]]) => [`\`${name}\``, meaning, fallback]);
 }
