@@ -1,4 +1,5 @@
-import { sql, type Clock, type Counter, type Data } from 'parley-forum';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql, type Clock, type Counter, type Data, type Extension, type Logger, type PluginHandle } from 'parley-forum';
 import type { Figure, Period } from 'parley-forum/plugins/admin';
 import { periodsOf, SHOWN, UNITS, type Unit } from './periods.ts';
 
@@ -7,6 +8,8 @@ import { periodsOf, SHOWN, UNITS, type Unit } from './periods.ts';
  * little later.
  */
 const SETTLED = 5 * 60_000;
+/** Milliseconds that a figure may take to count for a page, and for the job. */
+const [PAGE_TIMEOUT, JOB_TIMEOUT] = [2_000, 60_000];
 /** Periods counted together: a month of days, but single months. */
 const TOGETHER: Readonly<Record<Unit, number>> = { day: 31, month: 1 };
 
@@ -35,10 +38,23 @@ export interface Numbers {
   readonly countedAt: Date | undefined;
 }
 
+/** What the job still has to count of a figure, newest first. */
+interface Missing {
+  readonly missing: readonly Period[];
+  readonly now: Date;
+  readonly signal: AbortSignal;
+}
+interface Counted {
+  readonly periods: readonly Period[];
+  readonly counts: readonly number[];
+  readonly now: Date;
+}
 interface StoreDeps {
   readonly data: Data;
   readonly clock: Clock;
-  figures(): readonly Figure[];
+  readonly log: Logger;
+  readonly attempt: PluginHandle['attempt'];
+  figures(): readonly Extension<Figure>[];
 }
 
 /** Numbers of each day and month, counted by a job and kept as rows, so that reading them costs the same for any forum. */
@@ -56,7 +72,7 @@ export class NumberStore {
     const rows = stored.length > 0 ? stored : await this.#counted(all);
     const known = new Map(rows.map((row) => [`${row.start.getTime()} ${row.name}`, row]));
     const [earlier, periods] = [all.slice(0, SHOWN[unit]), all.slice(SHOWN[unit])];
-    const series = this.#deps.figures().map(({ name, label, kind }): Series => {
+    const series = this.#deps.figures().map(({ value: { name, label, kind } }): Series => {
       const countsOf = (some: readonly Period[]): readonly (number | null)[] =>
         some.map(({ from }) => known.get(`${from.getTime()} ${name}`)?.count ?? null);
       const counts = countsOf(periods);
@@ -71,17 +87,22 @@ export class NumberStore {
    */
   async count(signal: AbortSignal): Promise<void> {
     // The content that a forum is installed with may be older than the forum, and would come too late.
-    if (await this.#isEmpty()) return;
+    if (await this.#isEmpty(signal)) return;
     const now = this.#now();
     for (const unit of UNITS) {
       const periods = periodsOf(unit, now);
       const final = new Set((await this.#rows(unit, periods)).filter((row) => isFinal(row, periods)).map(keyOf));
-      for (const figure of this.#deps.figures()) {
-        const missing = periods
-          .filter(({ from }) => !final.has(keyOf({ start: from, name: figure.name })))
-          .toReversed();
-        for (let at = 0; at < missing.length && !signal.aborted; at += TOGETHER[unit])
-          await this.#write(unit, figure, missing.slice(at, at + TOGETHER[unit]), now);
+      for (const { plugin: owner, value: figure } of this.#deps.figures()) {
+        const missing = periods.filter(({ from }) => !final.has(keyOf({ start: from, name: figure.name })));
+        try {
+          await this.#countAll(unit, figure, { missing: missing.toReversed(), now, signal });
+        } catch (error) {
+          if (signal.aborted) return;
+          this.#deps.log.error(
+            { error, owner, figure: figure.name },
+            'numbers could not be counted; it will be retried',
+          );
+        }
       }
       await this.#deps.data.all(
         sql`delete from statistics_number where unit = ${unit} and start < ${periods[0]?.from ?? now}`,
@@ -117,7 +138,7 @@ export class NumberStore {
     const asked = new Set(keys);
     const rows = (await this.#rows(unit, periods)).filter((row) => asked.has(keyOf(row)));
     const found = await Promise.all(
-      this.#deps.figures().map(async (figure) => {
+      this.#deps.figures().map(async ({ value: figure }) => {
         const own = rows.filter(({ name }) => name === figure.name);
         const counts = await figure.count(own.flatMap((row) => periodOf(row, periods) ?? []));
         return own.map((row, at) => ({ row, count: counts[at] ?? 0 }));
@@ -131,26 +152,42 @@ export class NumberStore {
       where unit = ${unit} and start >= ${periods[0]?.from ?? this.#now()} order by start, name`);
   }
 
-  /** What is not stored yet. */
+  /** What is not stored yet; figures that fail are left out. */
   async #counted(periods: readonly Period[]): Promise<readonly Row[]> {
     const now = this.#now();
+    const { attempt, figures } = this.#deps;
     const rows = await Promise.all(
-      this.#deps.figures().map(async ({ name, count }) => {
-        const counts = await count(periods);
-        return periods.map(({ from }, at): Row => ({ start: from, name, count: counts[at] ?? 0, counted_at: now }));
+      figures().map(async ({ plugin, value: { name, count } }) => {
+        const counts = await attempt(plugin, `number ${name}`, () => count(periods), PAGE_TIMEOUT);
+        return (counts ?? []).flatMap((one, at): Row | readonly Row[] => {
+          const start = periods[at]?.from;
+          return start === undefined ? [] : { start, name, count: one, counted_at: now };
+        });
       }),
     );
     return rows.flat();
   }
 
-  async #isEmpty(): Promise<boolean> {
+  async #isEmpty(signal: AbortSignal): Promise<boolean> {
     const periods = periodsOf('month', this.#now());
     if ((await this.#rows('month', periods)).length > 0) return false;
-    return (await this.#counted(periods)).every(({ count }) => count === 0);
+    for (const { value: figure } of this.#deps.figures()) {
+      // One that fails is reported when it is counted.
+      const counts = await inTime(() => figure.count(periods), signal).catch(() => []);
+      if (counts.some((count) => count > 0)) return false;
+    }
+    return true;
   }
 
-  async #write(unit: Unit, { name, count }: Figure, periods: readonly Period[], now: Date): Promise<void> {
-    const counts = await count(periods);
+  async #countAll(unit: Unit, figure: Figure, { missing, now, signal }: Missing): Promise<void> {
+    for (let at = 0; at < missing.length && !signal.aborted; at += TOGETHER[unit]) {
+      const periods = missing.slice(at, at + TOGETHER[unit]);
+      const counts = await inTime(() => figure.count(periods), signal);
+      await this.#write(unit, figure.name, { periods, counts, now });
+    }
+  }
+
+  async #write(unit: Unit, name: string, { periods, counts, now }: Counted): Promise<void> {
     await this.#deps.data.all(sql`insert into statistics_number (unit, start, name, count, counted_at)
       select ${unit}, n.start, ${name}, n.count, ${now}
       from unnest(${periods.map(({ from }) => from.toISOString())}::timestamptz[], ${counts}::integer[]) n(start, count)
@@ -159,6 +196,22 @@ export class NumberStore {
 
   #now(): Date {
     return new Date(this.#deps.clock.now());
+  }
+}
+
+/** Rejects if the work takes too long for the job, or `signal` aborts. */
+async function inTime<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  const done = new AbortController();
+  const late = sleep(JOB_TIMEOUT, undefined, { ref: false, signal: AbortSignal.any([signal, done.signal]) }).then(
+    () => {
+      throw new Error(`did not finish within ${JOB_TIMEOUT} ms`);
+    },
+  );
+  try {
+    return await Promise.race([Promise.try(work), late]);
+  } finally {
+    late.catch(() => undefined);
+    done.abort();
   }
 }
 

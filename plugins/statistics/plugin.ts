@@ -18,7 +18,9 @@ export default definePlugin({
     const numbers = new NumberStore({
       data,
       clock,
-      figures: () => plugin.extensions(figures).map(({ value }) => value),
+      log: plugin.log,
+      attempt: plugin.attempt,
+      figures: () => plugin.extensions(figures),
     });
     plugin.job('count', {
       schema: Type.Object({}),

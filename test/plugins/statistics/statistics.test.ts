@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { counters, Data, sql } from 'parley-forum';
+import { figures } from 'parley-forum/plugins/admin';
 import { Importer, type ImportedDiscussion } from 'parley-forum/plugins/discussions';
 import { miscounted, startForum } from 'parley-forum/testing';
 import { expectStatus, useForum } from '../discussions/forum.ts';
@@ -120,6 +121,25 @@ test('a forum without content stores none, as the content it is installed with m
   await using fresh = await startForum();
   await fresh.runSchedule('statistics/job:count');
   expect(await fresh.app.data.all(sql`select from statistics_number`)).toEqual([]);
+});
+
+test('of a plugin that fails are left out, and the others are counted', async () => {
+  const fail = () => Promise.reject(new Error('cannot count, as told'));
+  const remove = forum.app.app.extensions.add(
+    'saboteur',
+    figures,
+    { name: 'bad', label: 'Bad', kind: 'sum', count: fail },
+    -1,
+  );
+  const { id } = await forum.start('ada', 'Counted all the same');
+  const before = (await numbers())['posts'];
+  await count();
+  const { posts, bad } = await numbers();
+  expect(on(posts, '2026-01-15')).toBe(Number(on(before, '2026-01-15')) + 1);
+  expect(on(bad, '2026-01-15')).toBeNull();
+  expectStatus(await forum.as.root.get('/admin/statistics'), 200);
+  remove();
+  expectStatus(await forum.as.root.delete(`/api/discussions/${id}`), 200);
 });
 
 describe('the pages', () => {
