@@ -144,6 +144,8 @@ export interface PluginHandle<S = unknown> {
    * resolves to `undefined` if it fails.
    */
   attempt<T>(plugin: string, task: string, work: () => Awaitable<T>, deadline?: number): Promise<T | undefined>;
+  /** The same for a function that must be synchronous; `undefined` if it fails or returns a promise. */
+  attemptSync<T>(plugin: string, task: string, work: () => T): T | undefined;
 
   /** Defines a background job of the plugin; it runs in any process, at least once for each `add`. */
   job<P>(name: string, definition: JobDefinition<P>): Job<P>;

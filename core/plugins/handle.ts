@@ -198,6 +198,7 @@ export function createHandle(
       return extensions.read(point);
     },
     attempt: (other, name, work, deadline) => supervisor.attempt(supervisor.named(other, name), work, deadline),
+    attemptSync: (other, name, work) => supervisor.attemptSync(supervisor.named(other, name), work),
     job: (name, definition) => {
       running();
       const { job, stop } = jobs.define(id, name, definition);

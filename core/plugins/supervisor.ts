@@ -243,6 +243,21 @@ export class Supervisor {
     return Promise.try(() => this.run(task, work, deadline)).catch(() => undefined);
   }
 
+  /** Like `attempt`, for work that must be synchronous; a promise counts as a failure. */
+  attemptSync<T>(task: Task, work: () => T): T | undefined {
+    const now = (): T => {
+      const result = work();
+      if (!(result instanceof Promise)) return result;
+      result.catch(() => undefined);
+      throw new TypeError(`${task.task} returned a promise, but must be synchronous`);
+    };
+    try {
+      return this.run(task, now) as T | undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
   /** Returns what `work` returns; records the plugin if that blocked the event loop. */
   stretch<T>(plugin: string, what: string, work: () => T): T {
     const start = performance.now();

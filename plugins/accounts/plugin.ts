@@ -121,6 +121,8 @@ export default definePlugin({
       access,
       fields: () => plugin.extensions(userFields),
       lastSeenRules: () => plugin.extensions(lastSeenRules),
+      attempt: plugin.attempt,
+      attemptSync: plugin.attemptSync,
     });
     const accounts = new AccountsService({
       data,
@@ -175,7 +177,8 @@ export default definePlugin({
       users,
       steps,
       logoutNotices: () => plugin.extensions(logoutNotices).map(({ value }) => value),
-      browserListeners: () => plugin.extensions(browserListeners).map(({ value }) => value),
+      browserListeners: () => plugin.extensions(browserListeners),
+      attempt: plugin.attempt,
     });
     plugin.job('clean-sessions', {
       schema: Type.Object({}),

@@ -1,3 +1,4 @@
+import type { Extension, PluginHandle } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import type { DraftForm, DraftForms } from 'parley-forum/ports/drafts';
@@ -5,9 +6,12 @@ import type { DraftForm, DraftForms } from 'parley-forum/ports/drafts';
 interface FormsDeps {
   readonly discussions: Discussions;
   /** The draft forms of other plugins. */
-  readonly others: () => readonly DraftForms[];
+  readonly others: () => readonly Extension<DraftForms>[];
+  readonly attempt: PluginHandle['attempt'];
 }
 const KEY = /^(?:new(?:-([\da-f]{12}))?|(reply|edit)-([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}))$/;
+/** Milliseconds a plugin may take to find its forms. */
+const FORMS_TIMEOUT = 2_000;
 const NEW: DraftForm = { title: null, path: '/new' };
 const formOfNew = (id: string): DraftForm => (id === '' ? NEW : { ...NEW, draft: id });
 
@@ -21,18 +25,20 @@ const parseKey = (key: string): { readonly kind: 'new' | 'reply' | 'edit'; reado
 };
 
 /**
- * The forms of these keys, in order; undefined for keys without a form that the viewer may see. Runs a constant number
- * of statements.
+ * The forms of these keys, in order; undefined for keys without a form that the viewer may see, or whose plugin fails.
+ * Runs a constant number of statements.
  */
 export async function formsOf(
   keys: readonly string[],
-  { discussions, others }: FormsDeps,
+  { discussions, others, attempt }: FormsDeps,
   viewer: Viewer,
 ): Promise<readonly (DraftForm | undefined)[]> {
   const found = new Map(await ofDiscussions(keys, discussions, viewer));
-  for (const forms of others()) {
-    const own = keys.filter((key) => kindOf(key) === forms.kind);
-    if (own.length > 0) for (const [key, form] of await forms.find(own, viewer)) found.set(key, form);
+  for (const { plugin, value } of others()) {
+    const own = keys.filter((key) => kindOf(key) === value.kind);
+    if (own.length === 0) continue;
+    const forms = await attempt(plugin, `draft forms ${value.kind}`, () => value.find(own, viewer), FORMS_TIMEOUT);
+    for (const [key, form] of forms ?? []) found.set(key, form);
   }
   return keys.map((key) => found.get(key));
 }

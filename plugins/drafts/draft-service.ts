@@ -1,4 +1,4 @@
-import { HttpError, InvalidInput, type Data, type Environment } from 'parley-forum';
+import { HttpError, InvalidInput, type Data, type Environment, type Extension, type PluginHandle } from 'parley-forum';
 import type { Member, Viewer } from 'parley-forum/plugins/access';
 import type { Page } from 'parley-forum/plugins/api';
 import type { Discussions } from 'parley-forum/plugins/discussions';
@@ -12,7 +12,8 @@ export interface DraftDeps {
   readonly data: Data;
   readonly environment: Environment;
   readonly discussions: Discussions;
-  readonly others: () => readonly DraftForms[];
+  readonly others: () => readonly Extension<DraftForms>[];
+  readonly attempt: PluginHandle['attempt'];
   readonly markdown: Pick<Markdown, 'excerpt'>;
   readonly store: DraftStore;
   readonly limits: () => Limits;

@@ -1,4 +1,4 @@
-import { notFound, Type } from 'parley-forum';
+import { notFound, Type, type Extension } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import {
   composerEnd,
@@ -25,7 +25,7 @@ import type { RouteDeps } from './routes.ts';
 
 export interface PageDeps extends RouteDeps {
   readonly discussions: Discussions;
-  readonly others: () => readonly DraftForms[];
+  readonly others: () => readonly Extension<DraftForms>[];
   readonly store: DraftStore;
   readonly web: Web;
 }
@@ -91,7 +91,10 @@ export function draftPages({ plugin, discussions, others, drafts, store, web }: 
     if (page > last) throw notFound('The list ends before this page');
     const { items } = await drafts.list(actor, { limit: PAGE, offset: (page - 1) * PAGE });
     const shown = await drafts.shown(items, actor);
-    const labels = new Map([...Object.entries(LABELS), ...others().map(({ kind, label }) => [kind, label] as const)]);
+    const labels = new Map([
+      ...Object.entries(LABELS),
+      ...others().map(({ value: { kind, label } }) => [kind, label] as const),
+    ]);
     const rows = shown.map(({ record, path }) => ({ ...record, path, label: labels.get(kindOf(record.key)) }));
     const pager = pagerOf(page, last, LIST);
     const model = { rows, total, tabs: discussions.tabs(LIST, actor), pager };

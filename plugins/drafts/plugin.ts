@@ -66,8 +66,17 @@ export default definePlugin({
   setup({ data, clock, environment, settings, discussions, markdown, web }, plugin) {
     const store = new DraftStore({ data, clock });
     const limits = () => ({ most: plugin.settings['drafts.most'], bytes: plugin.settings['drafts.bytes'] });
-    const others = () => plugin.extensions(draftForms).map(({ value }) => value);
-    const drafts = new DraftService({ data, environment, discussions, others, markdown, store, limits });
+    const others = () => plugin.extensions(draftForms);
+    const drafts = new DraftService({
+      data,
+      environment,
+      discussions,
+      others,
+      attempt: plugin.attempt,
+      markdown,
+      store,
+      limits,
+    });
     draftRoutes({ plugin, settings, drafts });
     if (web) draftPages({ plugin, settings, discussions, others, drafts, store, web });
     plugin.extend(personalData, draftsPersonalData(data));

@@ -1,5 +1,5 @@
 import { Type, type Cache, type PluginHandle } from 'parley-forum';
-import { accessTag, isGuest, type Member } from 'parley-forum/plugins/access';
+import { accessTag, isGuest, type Member, type Viewer } from 'parley-forum/plugins/access';
 import { accountTag } from 'parley-forum/plugins/accounts';
 import { Id } from 'parley-forum/plugins/api';
 import type { Discussions } from 'parley-forum/plugins/discussions';
@@ -29,6 +29,8 @@ export interface PagesDeps {
   readonly reader: NotificationReader;
   readonly web: Web;
   types(): readonly NotificationType[];
+  /** The types that the viewer's preferences list. */
+  offered(viewer: Viewer): readonly NotificationType[];
 }
 const PAGE = 20;
 const LIST = '/notifications';
@@ -42,7 +44,7 @@ const Query = Type.Object({
  * /notifications, the bell in the header of every page, and marking a discussion's notifications read when it is
  * opened.
  */
-export function addPages(plugin: PluginHandle, { cache, discussions, reader, web, types }: PagesDeps): void {
+export function addPages(plugin: PluginHandle, { cache, discussions, reader, web, types, offered }: PagesDeps): void {
   plugin.extend(navigation, { area: 'account', label: 'notifications:title', href: LIST, icon: 'bell' }, -10);
   plugin.extend(navigation, {
     area: 'tabs',
@@ -67,7 +69,7 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reader, web
     query: Query,
     cacheTags: readTags,
   })(async ({ actor, query: { page = 1, unread = false, type } }) => {
-    const named = types().filter(({ name, visible }) => name !== undefined && (visible?.(actor) ?? true));
+    const named = offered(actor).filter(({ name }) => name !== undefined);
     // Types with the same name are combined into one filter.
     const kinds = Map.groupBy(named, ({ name }) => name!);
     const chosen = [...kinds.values()].find((kind) => kind.some((one) => one.type === type));

@@ -1,11 +1,16 @@
 import { Cache, Clock, counters, Data, definePlugin, Environment, Secrets, Settings, Type } from 'parley-forum';
-import { Access, isGuest } from 'parley-forum/plugins/access';
+import { Access, isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { Accounts, accountTag } from 'parley-forum/plugins/accounts';
 import { Categories, Discussions, postProjections, postUpdated } from 'parley-forum/plugins/discussions';
 import { Live, signals } from 'parley-forum/ports/live';
 import { Markdown } from 'parley-forum/plugins/markdown';
 import { Mail } from 'parley-forum/ports/mail';
-import { Notifications, notificationsStored, notificationTypes } from 'parley-forum/ports/notifications';
+import {
+  Notifications,
+  notificationsStored,
+  notificationTypes,
+  type NotificationType,
+} from 'parley-forum/ports/notifications';
 import { unreadChanged } from 'parley-forum/plugins/notifications';
 import { personalData } from 'parley-forum/ports/personal-data';
 import { Subscriptions } from 'parley-forum/ports/subscriptions';
@@ -103,6 +108,11 @@ export default definePlugin({
     plugin,
   ) {
     const types = () => plugin.extensions(notificationTypes).map(({ value }) => value);
+    const offered = (viewer: Viewer): readonly NotificationType[] =>
+      plugin.extensions(notificationTypes).flatMap(({ plugin: owner, value }) => {
+        const visible = (): boolean => value.visible?.(viewer) ?? true;
+        return plugin.attemptSync(owner, `notification type ${value.type}`, visible) ? [value] : [];
+      });
     const changed = (userIds: readonly string[]): Promise<void> => plugin.emit(unreadChanged, { userIds });
     const store = new Store({ data, clock });
     const preferences = new PreferenceStore({
@@ -183,7 +193,7 @@ export default definePlugin({
     });
     addSources(plugin, { environment, accounts, discussions, subscriptions, notifications, visibility });
     addRoutes(plugin, { settings, reader });
-    addPreferencePages(plugin, { cache, preferences, emails, types });
+    addPreferencePages(plugin, { cache, preferences, emails, types, offered });
     plugin.extend(counters, unreadCounter({ data, changed }));
     plugin.extend(
       personalData,
@@ -193,7 +203,7 @@ export default definePlugin({
         visible: async (id) => visibility.categories((await accounts.viewers([id])).get(id) ?? access.guest),
       }),
     );
-    if (web) addPages(plugin, { cache, discussions, reader, web, types });
+    if (web) addPages(plugin, { cache, discussions, reader, web, types, offered });
     return { notifications };
   },
 });

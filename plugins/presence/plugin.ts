@@ -49,7 +49,8 @@ export default definePlugin({
       recorder,
       pageVisibility,
       accounts,
-      hiddenMembers: () => plugin.extensions(hiddenMembers).map(({ value }) => value),
+      hiddenMembers: () => plugin.extensions(hiddenMembers),
+      attempt: plugin.attempt,
     });
 
     plugin.extend(pageViewListeners, recorder);

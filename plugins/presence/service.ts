@@ -1,4 +1,4 @@
-import { HttpError } from 'parley-forum';
+import { HttpError, type Extension, type PluginHandle } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import { decodePosition, pageOfRows, type Page } from 'parley-forum/plugins/api';
@@ -14,12 +14,16 @@ import type { VisitRecorder } from './visit-recorder.ts';
 import type { Kind, Visitor, VisitorStore } from './visitor-store.ts';
 import type { PageVisibility } from './page-visibility.ts';
 
+/** Milliseconds a plugin may take to say who is hidden. */
+const HIDDEN_TIMEOUT = 2_000;
+
 interface PresenceDeps {
   readonly store: VisitorStore;
   readonly recorder: VisitRecorder;
   readonly pageVisibility: PageVisibility;
   readonly accounts: Pick<Accounts, 'authors' | 'idsByUsername'>;
-  hiddenMembers(): readonly HiddenMembers[];
+  hiddenMembers(): readonly Extension<HiddenMembers>[];
+  readonly attempt: PluginHandle['attempt'];
 }
 
 /** Visitors as a viewer may see them. Visits seen by this process count immediately. */
@@ -75,10 +79,16 @@ export class PresenceService implements Presence {
     });
   }
 
+  /** Everyone is hidden while a plugin fails to say who is. */
   async hidden(members: readonly string[]): Promise<ReadonlySet<string>> {
-    const sets =
-      members.length === 0 ? [] : await Promise.all(this.#deps.hiddenMembers().map((one) => one.hidden(members)));
-    return new Set(sets.flatMap((set) => [...set]));
+    if (members.length === 0) return new Set();
+    const { attempt, hiddenMembers } = this.#deps;
+    const sets = await Promise.all(
+      hiddenMembers().map(({ plugin, value }) =>
+        attempt(plugin, 'hidden members', () => value.hidden(members), HIDDEN_TIMEOUT),
+      ),
+    );
+    return new Set(sets.flatMap((set) => [...(set ?? members)]));
   }
 
   async #page(kinds: readonly Kind[], { limit, offset = 0, cursor }: ListRange): Promise<Page<Visitor>> {

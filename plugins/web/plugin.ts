@@ -142,7 +142,8 @@ export default definePlugin({
         userAgent: String(req.headers['user-agent'] ?? ''),
         key,
       };
-      for (const { value } of plugin.extensions(pageViewListeners)) value.onPageView(page);
+      for (const { plugin: owner, value } of plugin.extensions(pageViewListeners))
+        plugin.attemptSync(owner, 'listener of page views', () => value.onPageView(page));
     };
     const branding = (): Branding => ({
       name: settings['site.name'],
@@ -192,6 +193,7 @@ export default definePlugin({
       baseUrl: environment.baseUrl,
       now: () => services.Clock.now(),
       attempt: (owner, task, work) => plugin.attempt(owner, task, work, settings['pages.part_deadline']),
+      attemptSync: plugin.attemptSync,
       markSlots: environment.development,
       fillings: () => plugin.extensions(slotFillings),
       navigation: () => plugin.extensions(navigation),

@@ -135,6 +135,34 @@ describe('while a plugin misbehaves, every page is served and all other writes s
     expect(await about('saboteur')).toMatchObject({ state: 'active' });
   });
 
+  test.for(['list throws', ...inFull('list hangs')])('%s: pages and records do without it', async (mode) => {
+    await setMode(mode);
+    const [typing, ...read] = await Promise.all([
+      root.post('/api/typing-indicator/typing', { discussion_id: discussion.id }),
+      ...[
+        '/api/users/search?q=root',
+        '/api/presence/members?usernames=root',
+        '/',
+        '/c/general',
+        '/u/root',
+        '/members?sort=last_seen',
+        '/online',
+        '/notifications',
+        '/settings/notifications',
+        '/drafts',
+        '/admin/statistics',
+      ].map((path) => root.get(path)),
+      guest().login('root', PASSWORD),
+    ]);
+    const answers = [typing, ...read].filter((answer) => answer !== undefined);
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(answers[1]?.body.users).toMatchObject([{ username: 'root' }]);
+    // Whether members hide is unknown, so nobody is shown.
+    expect(answers[2]?.body.usernames).toEqual([]);
+    await setMode('well');
+    await root.post('/admin/plugins/release', { id: 'saboteur' }, json);
+  });
+
   test('job hangs', async () => {
     expect(await inUse(() => setMode('job hangs'))).toEqual({ wrong: [], written: [201] });
     await setMode('well');

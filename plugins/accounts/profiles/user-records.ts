@@ -1,4 +1,4 @@
-import { sql, type Data, type Extension, type RawBuilder } from 'parley-forum';
+import { sql, type Data, type Extension, type PluginHandle, type RawBuilder } from 'parley-forum';
 import { isId } from 'parley-forum/plugins/api';
 import { seeAddresses, UserRecord, type LastSeenRule, type UserField } from 'parley-forum/plugins/accounts';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
@@ -42,20 +42,21 @@ export interface UserRecordsDeps {
   readonly access: Access;
   readonly fields: () => readonly Extension<UserField>[];
   readonly lastSeenRules: () => readonly Extension<LastSeenRule>[];
+  readonly attempt: PluginHandle['attempt'];
+  readonly attemptSync: PluginHandle['attemptSync'];
 }
+
+/** Milliseconds a plugin may take for a field of a list, or to say who hides when they were last here. */
+const PLUGIN_TIMEOUT = 2_000;
 
 /** Reads users as a viewer may see them, always from the database, so that `last_seen_at` is current. */
 export class UserRecords {
+  readonly #deps: UserRecordsDeps;
   readonly #data: Data;
-  readonly #access: Access;
-  readonly #fields: () => readonly Extension<UserField>[];
-  readonly #lastSeenRules: () => readonly Extension<LastSeenRule>[];
 
-  constructor({ data, access, fields, lastSeenRules }: UserRecordsDeps) {
-    this.#data = data;
-    this.#access = access;
-    this.#fields = fields;
-    this.#lastSeenRules = lastSeenRules;
+  constructor(deps: UserRecordsDeps) {
+    this.#deps = deps;
+    this.#data = deps.data;
   }
 
   async find(id: string, viewer: Viewer): Promise<User | undefined> {
@@ -106,19 +107,16 @@ export class UserRecords {
 
   async #records(rows: readonly Row[], viewer: Viewer): Promise<readonly User[]> {
     const ids = rows.map(({ id }) => id);
-    const fields = await Promise.all(
-      (rows.length > 0 ? this.#fields() : []).map(
-        async ({ value }) => [value.name, await value.loadMany(ids, viewer)] as const,
-      ),
-    );
-    const addresses = this.#access.allows(viewer, seeAddresses);
+    const { access } = this.#deps;
+    const fields = await this.#fields(ids, viewer);
+    const addresses = access.allows(viewer, seeAddresses);
     const hidden = addresses ? [] : await this.#hidden(ids.filter((id) => id !== viewer.id));
     return rows.map((row, index) => ({
       id: row.id,
       username: row.username,
       display_name: row.display_name,
       avatar_url: row.avatar_url,
-      group: { id: row.group_id, name: this.#access.group(row.group_id)?.name ?? row.group_id },
+      group: { id: row.group_id, name: access.group(row.group_id)?.name ?? row.group_id },
       bio: row.bio,
       joined_at: row.joined_at.toISOString(),
       last_seen_at: hidden.includes(row.id) ? null : (row.last_seen_at?.toISOString() ?? null),
@@ -129,15 +127,44 @@ export class UserRecords {
     }));
   }
 
-  /** Conditions on the id of an account, each true if the member hides when they were last here. */
+  /**
+   * Conditions on the id of an account, each true if the member hides when they were last here. Everyone does while a
+   * plugin fails to say who does.
+   */
   hiding(account: RawBuilder<string>): readonly RawBuilder<boolean>[] {
-    return this.#lastSeenRules().map(({ value }) => value.hides(account));
+    const { lastSeenRules, attemptSync } = this.#deps;
+    return lastSeenRules().map(
+      ({ plugin, value }) =>
+        attemptSync(plugin, 'condition of the last-seen rule', () => value.hides(account)) ?? sql<boolean>`true`,
+    );
+  }
+
+  /** The values of other plugins' fields for each account; a field that fails is left out. */
+  async #fields(
+    ids: readonly string[],
+    viewer: Viewer,
+  ): Promise<readonly (readonly [name: string, values: readonly unknown[]])[]> {
+    if (ids.length === 0) return [];
+    const { fields, attempt } = this.#deps;
+    const loaded = await Promise.all(
+      fields().map(async ({ plugin, value: field }) => {
+        const load = (): Promise<readonly unknown[]> => field.loadMany(ids, viewer);
+        const values = await attempt(plugin, `field ${field.name}`, load, PLUGIN_TIMEOUT);
+        return values && ([field.name, values] as const);
+      }),
+    );
+    return loaded.filter((field) => field !== undefined);
   }
 
   /** Those of the members who hide when they were last here. */
   async #hidden(ids: readonly string[]): Promise<readonly string[]> {
     if (ids.length === 0) return [];
-    const sets = await Promise.all(this.#lastSeenRules().map(({ value }) => value.hidden(ids)));
-    return sets.flatMap((set) => [...set]);
+    const { lastSeenRules, attempt } = this.#deps;
+    const sets = await Promise.all(
+      lastSeenRules().map(({ plugin, value }) =>
+        attempt(plugin, 'last-seen rule', () => value.hidden(ids), PLUGIN_TIMEOUT),
+      ),
+    );
+    return sets.flatMap((set) => [...(set ?? ids)]);
   }
 }

@@ -4,6 +4,7 @@ import {
   HttpError,
   runMiddleware,
   type Clock,
+  type Extension,
   type Http,
   type Logger,
   type PluginHandle,
@@ -61,7 +62,8 @@ export interface SessionsDeps {
   readonly emit: PluginHandle['emit'];
   readonly log: Logger;
   logoutNotices(): readonly LogoutNotice[];
-  browserListeners(): readonly BrowserListener[];
+  browserListeners(): readonly Extension<BrowserListener>[];
+  readonly attempt: PluginHandle['attempt'];
 }
 
 /** The current login of a stored session. */
@@ -250,13 +252,8 @@ export class SessionsService implements Omit<
 
   /** Calls the `browserListeners`; never rejects. */
   protected async notifyBrowserListeners(call: (listener: BrowserListener) => Promise<void>): Promise<void> {
-    for (const listener of this.#deps.browserListeners()) {
-      try {
-        await call(listener);
-      } catch (error) {
-        this.#deps.log.error({ error }, 'a plugin failed to follow a login or logout');
-      }
-    }
+    for (const { plugin, value } of this.#deps.browserListeners())
+      await this.#deps.attempt(plugin, 'listener of logins and logouts', () => call(value));
   }
 
   /**

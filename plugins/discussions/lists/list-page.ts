@@ -17,7 +17,7 @@ import { PAGE_SIZE } from '../page-parts.ts';
 import type { Rights } from '../rights.ts';
 
 interface ListDeps {
-  readonly plugin: Pick<PluginHandle, 'extensions'>;
+  readonly plugin: Pick<PluginHandle, 'extensions' | 'attemptSync'>;
   readonly reader: DiscussionReader;
   readonly categories: CategoryService;
   readonly rights: Rights;
@@ -52,7 +52,10 @@ const pathOf = (
 
 /** The tabs, on the pages they lead to; none if the viewer has no tab besides all discussions. */
 export function tabsOf({ plugin }: Pick<ListDeps, 'plugin'>, path: string, viewer: Viewer): readonly ShownListTab[] {
-  const own = plugin.extensions(listTabs).flatMap(({ value }) => (value.visible?.(viewer) === false ? [] : [value]));
+  const own = plugin.extensions(listTabs).flatMap(({ plugin: owner, value }) => {
+    const visible = (): boolean => value.visible?.(viewer) ?? true;
+    return plugin.attemptSync(owner, `list tab ${value.label}`, visible) ? [value] : [];
+  });
   const tabs = [{ label: 'discussions:tabs.all', href: '/' }, ...own];
   const current = path === '/discussions' ? '/' : path;
   if (own.length === 0 || !tabs.some(({ href }) => href === current)) return [];

@@ -6,12 +6,24 @@ interface Narrowed extends Omit<Narrowing, 'note'> {
   readonly notes: readonly Narrowing['note'][];
 }
 
-/** Combines the restrictions of all plugins on the front page's list; undefined if there are none. */
+/** Milliseconds a plugin may take to say how it restricts the list. */
+const NARROWING_TIMEOUT = 2_000;
+
+/**
+ * Combines the restrictions of all plugins on the front page's list; undefined if there are none. One that fails is
+ * left out.
+ */
 export async function narrowingOf(
-  plugin: Pick<PluginHandle, 'extensions'>,
+  plugin: Pick<PluginHandle, 'extensions' | 'attempt'>,
   viewer: Viewer,
 ): Promise<Narrowed | undefined> {
-  const asked = await Promise.all(plugin.extensions(homeNarrowings).map(async ({ value }) => value(viewer)));
+  const asked = await Promise.all(
+    plugin
+      .extensions(homeNarrowings)
+      .map(({ plugin: owner, value }) =>
+        plugin.attempt(owner, 'narrowing of the front page', () => value(viewer), NARROWING_TIMEOUT),
+      ),
+  );
   const found = asked.filter((one) => one !== undefined);
   if (found.length === 0) return undefined;
   const conditions = found.flatMap(({ where }) => (where ? [sql`(${where})`] : []));

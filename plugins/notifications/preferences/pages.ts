@@ -31,6 +31,8 @@ export interface PreferencePagesDeps {
   /** Undefined if emails cannot be sent. */
   readonly emails: NotificationEmails | undefined;
   types(): readonly NotificationType[];
+  /** The types that the viewer's preferences list. */
+  offered(viewer: Viewer): readonly NotificationType[];
 }
 const SETTINGS = '/settings/notifications';
 const Choice = Type.Object({
@@ -42,12 +44,11 @@ const Stop = Type.Object({ user: Type.String(), kind: Type.String(), token: Type
 /** /api/notifications/preferences, the preferences page, and the page of an email's unsubscribe link. */
 export function addPreferencePages(
   plugin: PluginHandle,
-  { cache, preferences, emails, types }: PreferencePagesDeps,
+  { cache, preferences, emails, types, offered }: PreferencePagesDeps,
 ): void {
   plugin.extend(navigation, { area: 'settings', label: 'notifications:title', href: SETTINGS });
   const step = { label: 'notifications:first-step', href: SETTINGS };
   plugin.extend(firstSteps, { ...step, done: ({ id }) => preferences.chosen(id!) }, 30);
-  const offered = (actor: Viewer): readonly NotificationType[] => types().filter((one) => one.visible?.(actor) ?? true);
   const channels = CHANNELS.filter((channel) => channel !== 'mail' || emails !== undefined);
 
   // A guest gets here if their session ended while they were filling in the form.

@@ -1,4 +1,4 @@
-import type { Awaitable, Extension } from 'parley-forum';
+import type { Awaitable, Extension, PluginHandle } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import type { Account } from 'parley-forum/plugins/accounts';
 import {
@@ -91,6 +91,7 @@ export interface PageRendererDeps {
   readonly baseUrl: string;
   readonly now: () => number;
   readonly attempt: Attempt;
+  readonly attemptSync: PluginHandle['attemptSync'];
   /** Whether pages mark their slots with HTML comments. */
   readonly markSlots: boolean;
   readonly fillings: () => readonly Extension<SlotFilling>[];
@@ -312,7 +313,14 @@ export class PageRenderer {
   }
 
   async #navigation({ viewer, locale, url }: PageContext, head: PageHead): Promise<Navigation> {
-    const items = this.#deps.navigation().filter(({ value }) => value.visible?.(viewer) ?? true);
+    const { navigation, attemptSync } = this.#deps;
+    let complete = true;
+    const items = navigation().filter(({ plugin, value }) => {
+      if (!value.visible) return true;
+      const visible = attemptSync(plugin, `link ${value.label}`, () => value.visible?.(viewer));
+      complete &&= visible !== undefined;
+      return visible;
+    });
     const counts = await Promise.all(
       items.map(async ({ plugin, value: { count, label } }) =>
         count ? this.#deps.attempt(plugin, `number of ${label}`, () => count.load(viewer)) : 0,
@@ -337,7 +345,7 @@ export class PageRenderer {
         footer: of('footer'),
         moderation: of('moderation'),
       },
-      complete: counts.every((count) => count !== undefined),
+      complete: complete && counts.every((count) => count !== undefined),
       tags: items.flatMap(({ value }) => value.count?.tags ?? []),
     };
   }
