@@ -144,7 +144,12 @@ export interface PluginHandle<S = unknown> {
    * resolves to `undefined` if it fails.
    */
   attempt<T>(plugin: string, task: string, work: () => Awaitable<T>, deadline?: number): Promise<T | undefined>;
-  /** The same for a function that must be synchronous; `undefined` if it fails or returns a promise. */
+  /**
+   * The same for what the caller cannot do without, such as a listener in its transaction: rejects if it fails or takes
+   * too long, and is never quarantined.
+   */
+  run<T>(plugin: string, task: string, work: () => Awaitable<T>): Promise<T | undefined>;
+  /** Like `attempt`, for a function that must be synchronous; `undefined` if it fails or returns a promise. */
   attemptSync<T>(plugin: string, task: string, work: () => T): T | undefined;
 
   /** Defines a background job of the plugin; it runs in any process, at least once for each `add`. */

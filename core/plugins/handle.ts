@@ -198,6 +198,7 @@ export function createHandle(
       return extensions.read(point);
     },
     attempt: (other, name, work, deadline) => supervisor.attempt(supervisor.named(other, name), work, deadline),
+    run: async (other, name, work) => supervisor.run(supervisor.named(other, name, 'retry'), work),
     attemptSync: (other, name, work) => supervisor.attemptSync(supervisor.named(other, name), work),
     job: (name, definition) => {
       running();

@@ -172,8 +172,8 @@ export class Supervisor {
   }
 
   /** The task of something looked up by name each time, such as the content of a slot; created on first use. */
-  named(plugin: string, name: string): Task {
-    return [...(this.#tasks.get(plugin) ?? [])].find(({ task }) => task === name) ?? this.task(plugin, name);
+  named(plugin: string, name: string, policy: FailurePolicy = 'skip'): Task {
+    return [...(this.#tasks.get(plugin) ?? [])].find(({ task }) => task === name) ?? this.task(plugin, name, policy);
   }
 
   /** Ends one task, or all tasks of a plugin that stopped. */

@@ -110,7 +110,7 @@ export default definePlugin({
     const hasher = new PasswordHasher();
     plugin.defer(hasher.close);
     const passwords = new Passwords({ data, clock, settings: passwordSettings(settings, environment, log), hasher });
-    const changeListeners = () => plugin.extensions(accountChangeListeners).map(({ value }) => value);
+    const changeListeners = () => plugin.extensions(accountChangeListeners);
     const confirmation = () =>
       plugin
         .extensions(emailConfirmations)
@@ -137,7 +137,8 @@ export default definePlugin({
       emit,
       changeListeners,
       confirmation,
-      tokenStores: () => plugin.extensions(tokenStores).map(({ value }) => value),
+      tokenStores: () => plugin.extensions(tokenStores),
+      run: plugin.run,
       loginMethods: () => plugin.extensions(loginMethods).map(({ value }) => value),
       staffRequirements: () => plugin.extensions(staffRequirements).map(({ value }) => value),
     });

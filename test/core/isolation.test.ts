@@ -163,6 +163,21 @@ describe('while a plugin misbehaves, every page is served and all other writes s
     await root.post('/admin/plugins/release', { id: 'saboteur' }, json);
   });
 
+  test('change hangs: the account stays as it was, and others can write', async () => {
+    await setMode('change hangs');
+    const change = { current_password: PASSWORD, password: `${PASSWORD}!`, password_confirmation: `${PASSWORD}!` };
+    const answers = [
+      root.post('/settings/security/password', change),
+      root.post('/api/posts', { discussion_id: discussion.id, content: 'Meanwhile' }),
+    ];
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([500, 201]);
+    expect((await about('saboteur')).tasks).toContainEqual(
+      expect.objectContaining({ task: 'listener of account changes', failures: 1, quarantined: false }),
+    );
+    await setMode('well');
+    await guest().login('root', PASSWORD);
+  });
+
   test('job hangs', async () => {
     expect(await inUse(() => setMode('job hangs'))).toEqual({ wrong: [], written: [201] });
     await setMode('well');

@@ -10,6 +10,7 @@ import {
   type Clock,
   type Data,
   type EntityManager,
+  type Extension,
   type FieldProblem,
   type PluginHandle,
 } from 'parley-forum';
@@ -100,10 +101,11 @@ export interface AccountsDeps {
   languageOffered(language: string): Promise<boolean>;
   /** `user.changed` purges the cached account before the transaction resolves. */
   readonly emit: PluginHandle['emit'];
-  changeListeners(): readonly AccountChangeListener[];
+  changeListeners(): readonly Extension<AccountChangeListener>[];
   /** How e-mail addresses are confirmed; undefined if confirmation is not required. */
   confirmation(): EmailConfirmation | undefined;
-  tokenStores(): readonly TokenStore[];
+  tokenStores(): readonly Extension<TokenStore>[];
+  readonly run: PluginHandle['run'];
   loginMethods(): readonly LoginMethod[];
   staffRequirements(): readonly StaffRequirement[];
 }
@@ -647,7 +649,9 @@ export class AccountsService implements Accounts {
   }
 
   async #revokeTokens(id: string, by: string | undefined): Promise<void> {
-    for (const store of this.#deps.tokenStores()) await store.revokeAll(id, by);
+    const { run, tokenStores } = this.#deps;
+    for (const { plugin, value } of tokenStores())
+      await run(plugin, 'revocation of tokens', () => value.revokeAll(id, by));
   }
 
   async #notifyListeners(what: AccountChange, stored: LoadedAccount, to: string, tokensKept = false): Promise<void> {
@@ -655,7 +659,9 @@ export class AccountsService implements Accounts {
     const { displayName = null, avatarUrl = null, language = null, timezone = null } = stored;
     const chosen = { displayName, bio, avatarUrl, language, timezone };
     const account: Account = { id, username, email, groupId, ...chosen, status, permissionsVersion, joinedAt };
-    for (const notice of this.#deps.changeListeners()) await notice.changed(what, account, to, tokensKept);
+    const { run, changeListeners } = this.#deps;
+    for (const { plugin, value } of changeListeners())
+      await run(plugin, 'listener of account changes', () => value.changed(what, account, to, tokensKept));
   }
 
   async #isAnothersUsername(name: string, id: string): Promise<boolean> {
