@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { sql, type Clock, type Counter, type Data, type Extension, type Logger, type PluginHandle } from 'parley-forum';
+import { sql, type Clock, type Counter, type Data, type Extension, type PluginHandle } from 'parley-forum';
 import type { Figure, Period } from 'parley-forum/plugins/admin';
 import { periodsOf, SHOWN, UNITS, type Unit } from './periods.ts';
 
@@ -38,12 +37,7 @@ export interface Numbers {
   readonly countedAt: Date | undefined;
 }
 
-/** What the job still has to count of a figure, newest first. */
-interface Missing {
-  readonly missing: readonly Period[];
-  readonly now: Date;
-  readonly signal: AbortSignal;
-}
+/** What was counted of these periods, beginning at `now`. */
 interface Counted {
   readonly periods: readonly Period[];
   readonly counts: readonly number[];
@@ -52,7 +46,6 @@ interface Counted {
 interface StoreDeps {
   readonly data: Data;
   readonly clock: Clock;
-  readonly log: Logger;
   readonly attempt: PluginHandle['attempt'];
   figures(): readonly Extension<Figure>[];
 }
@@ -87,21 +80,20 @@ export class NumberStore {
    */
   async count(signal: AbortSignal): Promise<void> {
     // The content that a forum is installed with may be older than the forum, and would come too late.
-    if (await this.#isEmpty(signal)) return;
+    if (await this.#isEmpty()) return;
     const now = this.#now();
     for (const unit of UNITS) {
       const periods = periodsOf(unit, now);
       const final = new Set((await this.#rows(unit, periods)).filter((row) => isFinal(row, periods)).map(keyOf));
-      for (const { plugin: owner, value: figure } of this.#deps.figures()) {
-        const missing = periods.filter(({ from }) => !final.has(keyOf({ start: from, name: figure.name })));
-        try {
-          await this.#countAll(unit, figure, { missing: missing.toReversed(), now, signal });
-        } catch (error) {
-          if (signal.aborted) return;
-          this.#deps.log.error(
-            { error, owner, figure: figure.name },
-            'numbers could not be counted; it will be retried',
-          );
+      for (const figure of this.#deps.figures()) {
+        const { name } = figure.value;
+        const missing = periods.filter(({ from }) => !final.has(keyOf({ start: from, name }))).toReversed();
+        for (let at = 0; at < missing.length && !signal.aborted; at += TOGETHER[unit]) {
+          const some = missing.slice(at, at + TOGETHER[unit]);
+          const counts = await this.#countsOf(figure, some, JOB_TIMEOUT);
+          // One that fails is counted again in an hour.
+          if (!counts) break;
+          await this.#write(unit, name, { periods: some, counts, now });
         }
       }
       await this.#deps.data.all(
@@ -155,36 +147,33 @@ export class NumberStore {
   /** What is not stored yet; figures that fail are left out. */
   async #counted(periods: readonly Period[]): Promise<readonly Row[]> {
     const now = this.#now();
-    const { attempt, figures } = this.#deps;
     const rows = await Promise.all(
-      figures().map(async ({ plugin, value: { name, count } }) => {
-        const counts = await attempt(plugin, `number ${name}`, () => count(periods), PAGE_TIMEOUT);
-        return (counts ?? []).flatMap((one, at): Row | readonly Row[] => {
-          const start = periods[at]?.from;
-          return start === undefined ? [] : { start, name, count: one, counted_at: now };
-        });
+      this.#deps.figures().map(async (figure) => {
+        const counts = await this.#countsOf(figure, periods, PAGE_TIMEOUT);
+        const { name } = figure.value;
+        return counts
+          ? periods.map(({ from }, at): Row => ({ start: from, name, count: counts[at] ?? 0, counted_at: now }))
+          : [];
       }),
     );
     return rows.flat();
   }
 
-  async #isEmpty(signal: AbortSignal): Promise<boolean> {
-    const periods = periodsOf('month', this.#now());
-    if ((await this.#rows('month', periods)).length > 0) return false;
-    for (const { value: figure } of this.#deps.figures()) {
-      // One that fails is reported when it is counted.
-      const counts = await inTime(() => figure.count(periods), signal).catch(() => []);
-      if (counts.some((count) => count > 0)) return false;
-    }
-    return true;
+  /** Undefined if the figure fails or takes longer than `deadline` milliseconds. */
+  #countsOf(
+    { plugin, value }: Extension<Figure>,
+    periods: readonly Period[],
+    deadline: number,
+  ): Promise<readonly number[] | undefined> {
+    return this.#deps.attempt(plugin, `number ${value.name}`, () => value.count(periods), deadline);
   }
 
-  async #countAll(unit: Unit, figure: Figure, { missing, now, signal }: Missing): Promise<void> {
-    for (let at = 0; at < missing.length && !signal.aborted; at += TOGETHER[unit]) {
-      const periods = missing.slice(at, at + TOGETHER[unit]);
-      const counts = await inTime(() => figure.count(periods), signal);
-      await this.#write(unit, figure.name, { periods, counts, now });
-    }
+  async #isEmpty(): Promise<boolean> {
+    const periods = periodsOf('month', this.#now());
+    if ((await this.#rows('month', periods)).length > 0) return false;
+    for (const figure of this.#deps.figures())
+      if ((await this.#countsOf(figure, periods, JOB_TIMEOUT))?.some((count) => count > 0)) return false;
+    return true;
   }
 
   async #write(unit: Unit, name: string, { periods, counts, now }: Counted): Promise<void> {
@@ -196,22 +185,6 @@ export class NumberStore {
 
   #now(): Date {
     return new Date(this.#deps.clock.now());
-  }
-}
-
-/** Rejects if the work takes too long for the job, or `signal` aborts. */
-async function inTime<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  const done = new AbortController();
-  const late = sleep(JOB_TIMEOUT, undefined, { ref: false, signal: AbortSignal.any([signal, done.signal]) }).then(
-    () => {
-      throw new Error(`did not finish within ${JOB_TIMEOUT} ms`);
-    },
-  );
-  try {
-    return await Promise.race([Promise.try(work), late]);
-  } finally {
-    late.catch(() => undefined);
-    done.abort();
   }
 }
 

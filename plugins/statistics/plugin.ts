@@ -18,7 +18,6 @@ export default definePlugin({
     const numbers = new NumberStore({
       data,
       clock,
-      log: plugin.log,
       attempt: plugin.attempt,
       figures: () => plugin.extensions(figures),
     });
