@@ -65,9 +65,9 @@ const shared = {
 export default defineConfig({
   test: {
     globalSetup: ['config/tools/announce-suites.ts', 'config/tools/test-run.ts'],
-    // One more than the number of processors: tests wait for leases, timers and browsers, which would leave a processor
+    // Two more than the number of processors: tests wait for leases, timers and browsers, which would leave a processor
     // idle. With even more, none is idle, and tests only wait for each other.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     projects: [
       {
