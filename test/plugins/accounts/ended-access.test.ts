@@ -1,9 +1,7 @@
-import { once } from 'node:events';
-import { request } from 'node:http';
-import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Accounts, type Account } from 'parley-forum/plugins/accounts';
 import { startForum, type Client, type TestForum } from 'parley-forum/testing';
+import { postWithPause } from '../../kit/paused.ts';
 import { listen } from '../live/listen.ts';
 import { asJson, mailCount, NEW_PASSWORD, nextMail, PASSWORD } from '../recovery/forum.ts';
 
@@ -119,22 +117,11 @@ describe('access by API token or feed address', () => {
 
   it('is not renewed by a form that was still being sent when it ended', async () => {
     const body = `_csrf=${encodeURIComponent(await client.csrf('/settings/security'))}`;
-    const slow = request(`${forum.url}/settings/security/api-token`, {
-      method: 'POST',
-      headers: {
-        cookie: [...client.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
-        'user-agent': 'node',
-        'accept-language': '*',
-        'content-type': 'application/x-www-form-urlencoded',
-        'content-length': body.length,
-      },
-    });
-    const answered = once(slow, 'response');
-    slow.write(body.slice(0, 10));
-    await setTimeout(200);
-    await accounts().endSessions(account.id);
-    slow.end(body.slice(10));
-    expect((await answered)[0].statusCode).toBe(401);
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const status = await postWithPause(client, `${forum.url}/settings/security/api-token`, { body, headers }, () =>
+      accounts().endSessions(account.id),
+    );
+    expect(status).toBe(401);
     await client.login(account.username, PASSWORD);
     expect((await client.get('/settings/security')).text).toContain('Make a token');
   });

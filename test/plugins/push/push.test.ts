@@ -1,7 +1,4 @@
 import { createPublicKey, createVerify } from 'node:crypto';
-import { once } from 'node:events';
-import { request } from 'node:http';
-import { setTimeout } from 'node:timers/promises';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { sealedStores, Secrets, sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
@@ -9,6 +6,7 @@ import { Categories } from 'parley-forum/plugins/discussions';
 import { Notifications } from 'parley-forum/ports/notifications';
 import { Deletions } from 'parley-forum/ports/personal-data';
 import type { Client } from 'parley-forum/testing';
+import { postWithPause } from '../../kit/paused.ts';
 import { expectStatus, PASSWORD, useForum, type Name } from '../discussions/forum.ts';
 import { exported } from '../privacy/forum.ts';
 import { usePushService, type PushBrowser } from './push-service.ts';
@@ -413,23 +411,11 @@ describe('pushing ends', () => {
   test('also on a device whose request is still being sent', async () => {
     const client = await enter('ada');
     const body = JSON.stringify(service.browser().subscription);
-    const slow = request(`${forum.app.url}/api/push/devices`, {
-      method: 'POST',
-      headers: {
-        cookie: [...client.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
-        'x-csrf-token': await client.csrf(),
-        'user-agent': 'node',
-        'accept-language': '*',
-        'content-type': 'application/json',
-        'content-length': body.length,
-      },
-    });
-    const answered = once(slow, 'response');
-    slow.write(body.slice(0, 10));
-    await setTimeout(200);
-    await accounts().endSessions(forum.ids.ada);
-    slow.end(body.slice(10));
-    expect((await answered)[0].statusCode).toBe(401);
+    const headers = { 'x-csrf-token': await client.csrf(), 'content-type': 'application/json' };
+    const status = await postWithPause(client, `${forum.app.url}/api/push/devices`, { body, headers }, () =>
+      accounts().endSessions(forum.ids.ada),
+    );
+    expect(status).toBe(401);
     expect(await rows()).toEqual([]);
     await forum.as.ada.login('ada', PASSWORD);
   });
