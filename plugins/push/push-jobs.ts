@@ -21,7 +21,7 @@ export interface PushJobsDeps {
 const MAX_REQUESTS = 32;
 /**
  * Seconds for which a device gets nothing after each failure in a row, and the most that a push service can ask for. A
- * message is given up after as many attempts.
+ * message is given up after one attempt more than there are of these.
  */
 const DELAYS = [30, 300, 1_800, 7_200];
 const MAX_DELAY = 6 * 3_600;
